@@ -1,0 +1,142 @@
+"""Read benchmarks that ask in prose for a function."""
+
+import json
+from pathlib import Path
+
+from memoprobe import languages
+from memoprobe.benchmarks import sources
+from memoprobe.benchmarks.sources import Benchmark, Copy, Row, Skipped
+from memoprobe.records import TEXT_SLOT, Sample
+
+_CATEGORY = "code generation"
+_TRAIN = range(601, 975)  # MBPP's ids by split: 1-10 prompt, 11-510 test, 511-600 validation
+
+
+def _read_humaneval(source: Path) -> Copy:
+    names = "HumanEval.jsonl.gz", "HumanEval.jsonl", "data/HumanEval.jsonl.gz"
+    path = sources.find_file(source, names, "openai/human-eval")
+    keys = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
+    rows = sources.json_lines(path)
+    for place, row in rows:
+        sources.require(row, dict.fromkeys(keys, str), place)
+    return Copy(
+        {path.name: path.read_bytes()}, [{key: row[key] for key in keys} for _, row in rows]
+    )
+
+
+def humaneval_sample(row: Row) -> Sample | Skipped:
+    """Return a row of HumanEval as a sample.
+
+    Its text is the docstring of the function under test, exactly as between the quotes;
+    the rest of the prompt is context. The reference is that function without docstring.
+    """
+    prompt, entry = row["prompt"], row["entry_point"]
+    span = languages.docstring(prompt, "python", entry)
+    found = [piece for piece in languages.pieces(prompt, "python") if piece.name == entry]
+    if span is None or not found:
+        return Skipped("the function under test has no docstring")
+    start, end = span
+    first_line, rest = prompt.rfind("\n", 0, start) + 1, prompt.find("\n", end) + 1
+    if first_line <= found[-1].start or not rest:
+        return Skipped("the docstring shares its line with code")
+    body = prompt[rest:] + row["canonical_solution"]
+    tests = {"kind": "check", "test": row["test"], "entry_point": entry}
+    return Sample(
+        benchmark="humaneval",
+        sample_id=row["task_id"],
+        task="code_generation",
+        language="python",
+        input_kind="prose",
+        text=prompt[start:end],
+        context=prompt[:start] + TEXT_SLOT + prompt[end:],
+        reference=languages.tidy(prompt[found[-1].start : first_line] + body),
+        tests=json.dumps(tests),
+        entry_point=entry,
+    )
+
+
+def _read_mbpp(source: Path) -> Copy:
+    names = "mbpp.jsonl", "sanitized-mbpp.json", "mbpp/mbpp.jsonl"
+    path = sources.find_file(source, names, "mbpp in google-research/google-research")
+    is_array = sources.read_text(path).lstrip().startswith("[")
+    rows = []
+    for place, row in sources.json_array(path) if is_array else sources.json_lines(path):
+        is_full = "text" in row
+        prose, setup = ("text", "test_setup_code") if is_full else ("prompt", "test_imports")
+        kinds = {"task_id": int, prose: str, "code": str, setup: str if is_full else list}
+        sources.require(row, kinds | {"test_list": list}, place)
+        for line in row["test_list"]:
+            sources.require({"test_list": line}, {"test_list": str}, place)
+        rows.append(
+            {
+                "task_id": row["task_id"],
+                "text": row[prose],
+                "code": row["code"],
+                "setup": row[setup] if is_full else "\n".join(row[setup]),
+                "asserts": row["test_list"],
+            }
+        )
+    return Copy({path.name: path.read_bytes()}, rows)
+
+
+def mbpp_sample(row: Row) -> Sample | Skipped:
+    """Return a row of MBPP, of either layout, as a sample; only of its train split, as the study.
+
+    The first assert is context, for nothing else names the function.
+    """
+    if row["task_id"] not in _TRAIN:
+        return Skipped("not of the train split (task_id 601 to 974), which the study uses")
+    code = languages.tidy(row["code"])
+    names = {piece.name for piece in languages.pieces(code, "python")} - {None}
+    called = [name for line in row["asserts"] for name in languages.tokens(line, "python")]
+    entry = next((name for name in called if name in names), None)
+    if entry is None:
+        return Skipped("its tests call no function that its code defines")
+    tests = {"kind": "asserts", "setup": row["setup"], "asserts": row["asserts"]}
+    return Sample(
+        benchmark="mbpp",
+        sample_id=str(row["task_id"]),
+        task="code_generation",
+        language="python",
+        input_kind="prose",
+        text=row["text"].strip(),
+        context=f"{TEXT_SLOT}\n\nYour code should pass this test:\n{row['asserts'][0]}",
+        reference=code,
+        tests=json.dumps(tests),
+        entry_point=entry,
+    )
+
+
+HUMANEVAL = Benchmark(
+    name="humaneval",
+    task="code_generation",
+    category=_CATEGORY,
+    dataset="HumanEval",
+    languages=("python",),
+    perturbation="lexical",
+    reference="the canonical solution with its signature",
+    tests="a check function",
+    rows=164,
+    hub_id="openai/openai_humaneval",
+    licence="MIT",
+    source="https://github.com/openai/human-eval",
+    read=_read_humaneval,
+    sample=humaneval_sample,
+)
+
+MBPP = Benchmark(
+    name="mbpp",
+    task="code_generation",
+    category=_CATEGORY,
+    dataset="MBPP",
+    languages=("python",),
+    perturbation="lexical",
+    reference="the code of the row",
+    tests="assert statements",
+    rows=374,
+    hub_id="google-research-datasets/mbpp",
+    licence="CC BY 4.0",
+    source="https://github.com/google-research/google-research/tree/master/mbpp",
+    read=_read_mbpp,
+    sample=mbpp_sample,
+)

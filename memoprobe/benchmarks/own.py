@@ -1,0 +1,115 @@
+"""Read a user's own benchmark: JSON Lines, one item a line."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from memoprobe.benchmarks import sources
+from memoprobe.benchmarks.sources import Loaded, Row
+from memoprobe.errors import BenchmarkError
+from memoprobe.records import Sample, Task
+
+_TEXTS = ("reference", "entry_point", "language", "context", "cluster", "date")
+KEYS = ("id", "input", "tests", "control", *_TEXTS)
+_CASES: dict[str, Mapping[str, type]] = {
+    "calls": {"args": list, "expected": object},
+    "stdio": {"stdin": str, "stdout": str},
+}
+
+
+def load(path: Path, task: Task) -> Loaded:
+    """Return the samples of a JSON Lines file; the benchmark is named by the file's stem.
+
+    Args:
+        path: A file of objects with ``id`` and ``input``, and optionally others of KEYS.
+        task: What its items ask for. A code generation's input is prose, every other
+            task's is code.
+
+    Raises:
+        BenchmarkError: The file cannot be read, a line is no such object, or an id
+            stands twice; the message names file and line.
+    """
+    seen: dict[str, str] = {}
+    samples = []
+    for place, row in sources.json_lines(path):
+        sample = _sample(row, place, path.stem, task)
+        if sample.sample_id in seen:
+            msg = f"{place}: id {sample.sample_id!r} stands already in {seen[sample.sample_id]}"
+            raise BenchmarkError(msg)
+        seen[sample.sample_id] = place
+        samples.append(sample)
+    if not samples:
+        msg = f"{path}: no rows; expected one JSON object a line with at least id and input"
+        raise BenchmarkError(msg)
+    return sources.collect(samples)
+
+
+def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
+    for key in sorted(row.keys() - set(KEYS)):
+        near = get_close_matches(key, KEYS, n=1, cutoff=0)[0]
+        msg = f"{place}: unknown key {key!r}, nearest known: {near!r}; known: {', '.join(KEYS)}"
+        raise BenchmarkError(msg)
+    row = {key: value for key, value in row.items() if value is not None}
+    _check(row, place)
+    texts = {key: row[key] for key in _TEXTS if key in row}
+    tests = _tests(row, place) if row.get("tests") else None
+    return Sample(
+        benchmark=benchmark,
+        sample_id=str(row["id"]),
+        task=task,
+        input_kind="prose" if task == "code_generation" else "code",
+        text=row["input"],
+        tests=None if tests is None else json.dumps(tests),
+        control=row.get("control", False),
+        **texts | {"language": texts.get("language", "python").lower()},
+    )
+
+
+def _check(row: Row, place: str) -> None:
+    """Raise BenchmarkError unless the values have their types and are not empty."""
+    if isinstance(row.get("id"), bool) or not isinstance(row.get("id"), str | int | float):
+        msg = f"{place}: expected a text or a number under 'id'"
+        raise BenchmarkError(msg)
+    optional = dict.fromkeys(_TEXTS, str) | {"tests": list, "control": bool}
+    kinds = {key: kind for key, kind in optional.items() if key in row}
+    sources.require(row, {"input": str, **kinds}, place)
+    if not row["input"].strip():
+        msg = f"{place}: 'input' is empty"
+        raise BenchmarkError(msg)
+    try:
+        datetime.fromisoformat(row.get("date", "2000-01-01"))
+    except ValueError as error:
+        msg = f"{place}: expected a date such as 2024-05-31 under 'date', found {row['date']!r}"
+        raise BenchmarkError(msg) from error
+
+
+def _tests(row: Row, place: str) -> dict[str, Any]:
+    """Return the tests in the form of ``Sample.tests``."""
+    tests: list[Any] = row["tests"]
+    if all(isinstance(test, str) for test in tests):
+        return {"kind": "asserts", "setup": "", "asserts": tests}
+    for kind, keys in _CASES.items():
+        if all(isinstance(test, dict) and _fits(test, keys) for test in tests):
+            if kind == "calls" and "entry_point" not in row:
+                msg = f"{place}: 'tests' with args need 'entry_point', the function to call"
+                raise BenchmarkError(msg)
+            return {"kind": kind, "cases": tests}
+    msg = (
+        f"{place}: expected 'tests' to be a list of assert statements,"
+        ' of {"args": [...], "expected": ...} or of {"stdin": "...", "stdout": "..."}'
+        " (and timeout_s, a number of seconds)"
+    )
+    raise BenchmarkError(msg)
+
+
+def _fits(test: Row, keys: Mapping[str, type]) -> bool:
+    timeout = test.get("timeout_s", 1)
+    return (
+        test.keys() - {"timeout_s"} == keys.keys()
+        and all(isinstance(test[key], kind) for key, kind in keys.items())
+        and isinstance(timeout, int | float)
+        and timeout > 0
+    )

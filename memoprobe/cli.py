@@ -1,0 +1,304 @@
+"""Parse options, call one function, print, set the exit code; nothing else."""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import memoprobe
+from memoprobe import benchmarks, study
+from memoprobe.endpoints.client import Client
+from memoprobe.endpoints.examine import examine
+from memoprobe.errors import MemoprobeError
+from memoprobe.pipeline import asking, derive, exporting, planning, present, progress, settings
+from memoprobe.records import Interface, Task
+from memoprobe.report import figures as write_figures
+from memoprobe.report import render, summary
+from memoprobe.scoring import Unanswered
+from memoprobe.store import open_store, results
+from memoprobe.tables import aligned
+
+app = typer.Typer(
+    name="memoprobe",
+    help=memoprobe.__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SLOTS_FAILED = 3
+
+Database = Annotated[Path, typer.Argument(metavar="DB", help="A run database.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+StudyFile = Annotated[Path | None, typer.Argument(metavar="STUDY", help="A study file (TOML).")]
+
+
+def main() -> None:
+    """Run the command line; what a user or a server can cause ends in one message."""
+    try:
+        app(standalone_mode=True)
+    except MemoprobeError as error:
+        typer.echo(f"memoprobe: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone; Python must not complain while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _version(*, asked: bool) -> None:
+    if asked:
+        typer.echo(f"memoprobe {memoprobe.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=lambda asked: _version(asked=asked), is_eager=True)
+    ] = False,
+) -> None:
+    """Find out how much of a code LLM's benchmark score is learned and how much is memorized."""
+
+
+def _print(rows: Any, *, as_json: bool, columns: tuple[str, ...] = ()) -> None:  # noqa: ANN401
+    typer.echo(json.dumps(rows, indent=2) if as_json else aligned(rows, columns))
+
+
+@app.command()
+def run(
+    study_file: StudyFile = None,
+    base_url: Annotated[list[str] | None, typer.Option(help="Where the model is served.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, as the server calls it.")] = None,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="A registered name, or a JSON Lines file with --task.")
+    ] = None,
+    task: Annotated[Task | None, typer.Option(help="The task of a JSON Lines file.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Samples a benchmark.")] = None,
+    db: Annotated[Path | None, typer.Option(help="The run database.")] = None,
+    levels: Annotated[int | None, typer.Option(help="Perturbation levels above 0.")] = None,
+    answers: Annotated[int | None, typer.Option(help="Answers a repeat.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repeats.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest answer in tokens.")] = None,
+    max_in_flight: Annotated[int | None, typer.Option(help="Open requests an endpoint.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="Longest wait for a reply.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of choices, variants, answers.")] = None,
+    interface: Annotated[Interface | None, typer.Option(help="How the model is asked.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the key.")
+    ] = None,
+    perturbation: Annotated[str | None, typer.Option(help="Instead of the default.")] = None,
+    intensity: Annotated[
+        Literal["share", "count"] | None, typer.Option(help="What a level counts.")
+    ] = None,
+    placebo: Annotated[bool | None, typer.Option(help="Ask a placebo as well.")] = None,
+    retry_failed: Annotated[bool, typer.Option(help="Ask again what failed for good.")] = False,
+) -> None:
+    """Perturb, ask, store; resume what was stopped; then score and print the summary.
+
+    Example: memoprobe run --base-url http://127.0.0.1:8000/v1 --model my-model
+    --benchmark humaneval --limit 20
+    """
+    flags = dict(locals())
+    chosen = study.from_flags(
+        {name: value for name, value in flags.items() if name not in {"db", "retry_failed"}}
+    )
+    path = db or Path(f"{chosen.name}.db")
+    show = progress.shower(sys.stderr)
+    asked = asking.ask(chosen, path, retry_failed=retry_failed, show=show)
+    if sys.stderr.isatty():
+        typer.echo(err=True)
+    if asked.signal is not None:
+        typer.echo(f"stopped; the same command goes on from {path}", err=True)
+        raise typer.Exit(128 + asked.signal)
+    if asked.fault is not None:
+        raise asked.fault
+    _score(path, [], "exclude")
+    if asked.failed:
+        typer.echo(f"{asked.failed} answers failed: see `memoprobe status {path}`", err=True)
+        raise typer.Exit(SLOTS_FAILED)
+
+
+@app.command()
+def plan(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    db: Annotated[Path | None, typer.Option(help="A pilot run, which tells the spread.")] = None,
+    sd: Annotated[float | None, typer.Option(help="Spread of the sensitivities.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a run would take; send nothing.
+
+    Example: memoprobe plan study.toml
+    """
+    numbers = planning.numbers(study.load(study_file), db, sd)
+    rows = [{"what": name, "number": value} for name, value in numbers.items()]
+    _print(numbers if as_json else rows, as_json=as_json, columns=("what", "number"))
+
+
+@app.command()
+def status(db: Database, as_json: Json = False) -> None:
+    """Show per model and benchmark what is done, failed, truncated and left.
+
+    Example: memoprobe status memoprobe.db
+    """
+    with open_store(db, write=False) as store:
+        found = present.status(store)
+    rows = [*found["cells"], {"model": "all", "benchmark": "", **found}]
+    columns = ("model", "benchmark", *present.COUNTS, "failed")
+    _print(found if as_json else rows, as_json=as_json, columns=columns)
+
+
+@app.command()
+def score(
+    db: Database,
+    metric: Annotated[list[str] | None, typer.Option(help="A metric; may be repeated.")] = None,
+    unanswered: Annotated[
+        Unanswered, typer.Option(help="What truncated and empty answers are.")
+    ] = "exclude",
+    no_map_back: Annotated[bool, typer.Option(help="Leave renamed names renamed.")] = False,
+) -> None:
+    """Score the stored answers, measure, compare and print the summary; ask nothing.
+
+    Example: memoprobe score memoprobe.db --metric token_levenshtein
+    """
+    if not db.is_file():
+        with open_store(db, write=False):  # says what is missing
+            pass
+    _score(db, metric or [], unanswered, map_back=not no_map_back)
+
+
+def _score(db: Path, metrics: list[str], unanswered: Unanswered, *, map_back: bool = True) -> None:
+    with open_store(db, write=True) as store:
+        derive.score(store, metrics, unanswered, map_back=map_back)
+        data = present.report_data(store, db.stem)
+    typer.echo(summary.text(summary.rows(data), data.comparisons))
+
+
+@app.command()
+def compare(db: Database, as_json: Json = False) -> None:
+    """Compare benchmarks, models, and items with controls.
+
+    Example: memoprobe compare memoprobe.db
+    """
+    with open_store(db, write=False) as store:
+        rows = [asdict(row) for row in results.comparisons(store)]
+        families = results.families(store)
+    if not rows and not as_json:
+        typer.echo("nothing to compare: one model on one benchmark without controls")
+        return
+    found = {"families": families, "rows": rows}
+    _print(found if as_json else rows, as_json=as_json, columns=tuple(rows[0]) if rows else ())
+
+
+@app.command()
+def report(
+    db: Database,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page.")] = Path("report.html"),
+    figures: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
+) -> None:
+    """Write one self-contained HTML file, and the figures as PDF, SVG and PNG.
+
+    Example: memoprobe report memoprobe.db -o report.html --figures figures
+    """
+    with open_store(db, write=False) as store:
+        data = present.report_data(store, db.stem)
+    present.write(out, render(data))
+    typer.echo(str(out))
+    if figures is not None:
+        for path in write_figures(data, figures):
+            typer.echo(str(path))
+
+
+@app.command()
+def export(
+    db: Database,
+    table: Annotated[str, typer.Option(help="A table or view.")] = "scores",
+    form: Annotated[
+        Literal["csv", "jsonl", "parquet"], typer.Option("--format", help="Of the output.")
+    ] = "csv",
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="A file.")] = None,
+) -> None:
+    """Write any table, streamed, to standard output or a file.
+
+    Example: memoprobe export memoprobe.db --table responses --format jsonl > responses.jsonl
+    """
+    with open_store(db, write=False) as store:
+        exporting.export(store, table, form, out)
+
+
+@app.command("benchmarks")
+def list_benchmarks(
+    name: Annotated[str | None, typer.Argument(help="Show one.")] = None, as_json: Json = False
+) -> None:
+    """List the registered benchmark uses.
+
+    Example: memoprobe benchmarks humaneval
+    """
+    rows = present.registry(name)
+    if name is not None and not as_json:
+        pairs = [{"what": key, "is": value} for key, value in rows[0].items()]
+        _print(pairs, as_json=False, columns=("what", "is"))
+        return
+    _print(rows, as_json=as_json, columns=("name", "task", "languages", "rows", "available"))
+
+
+@app.command()
+def fetch(
+    name: Annotated[list[str], typer.Argument(metavar="BENCHMARK...", help="Registered names.")],
+    source: Annotated[Path, typer.Option("--from", help="A local copy in its original layout.")],
+) -> None:
+    """Bring a benchmark's data into the user's data folder.
+
+    Example: memoprobe fetch humaneval --from human-eval/data
+    """
+    for each in name:
+        fetched = benchmarks.fetch(benchmarks.find(each), source, settings.home())
+        typer.echo(f"{each}: {fetched.n_rows} rows in {settings.home() / each}")
+
+
+@app.command()
+def check(
+    base_url: Annotated[str, typer.Argument(metavar="BASE_URL", help="Where a server listens.")],
+    model: Annotated[str | None, typer.Option(help="The model, as the server calls it.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the key.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find out what an endpoint is and can, with advice for each lack.
+
+    Example: memoprobe check http://127.0.0.1:8000/v1
+    """
+    key = settings.key_of(api_key_env, "check")
+
+    async def look() -> list[Any]:
+        async with Client(base_url=base_url, api_key=key) as client:
+            return await examine(client, model)
+
+    findings = [asdict(finding) for finding in asyncio.run(look())]
+    for finding in findings:
+        finding["advice"] = "" if finding["ok"] else finding["advice"]
+    _print(findings, as_json=as_json, columns=("name", "ok", "detail", "advice"))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="A folder for its files.")] = Path("memoprobe-demo"),
+    seed: Annotated[int, typer.Option(help="Which half the model has seen, and all else.")] = 0,
+) -> None:
+    """Show the whole path on an embedded model: no GPU, no network, no key, about a minute.
+
+    Example: memoprobe demo
+    """
+    from memoprobe.demo import run as run_demo  # its corpus and model are nobody else's business
+
+    for line in run_demo(out, seed):
+        typer.echo(line)

@@ -1,0 +1,1 @@
+"""Talk to OpenAI-compatible servers; the only package that imports an HTTP library."""

@@ -1,0 +1,312 @@
+"""Make one call and return one Reply or raise one error; SDK retries are switched off.
+
+The SDK keeps authentication, base URL and transport; its response models are
+skipped, since a reply is parsed once and by tolerance, not by schema.
+"""
+
+import asyncio
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple, Self
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+import httpx2
+import openai
+
+from memoprobe.endpoints import dialects, replies, retry
+from memoprobe.errors import (
+    ConfigError,
+    EndpointDown,
+    EndpointRefused,
+    EndpointUnavailable,
+    MemoprobeError,
+    RequestRejected,
+)
+from memoprobe.records import Interface, Request, Slot
+
+CONNECT_S = 10.0
+PATHS: Mapping[Interface, str] = {"chat": "/chat/completions", "completions": "/completions"}
+
+
+class Address(NamedTuple):
+    """Hold a base URL split so that nothing secret is left in ``url``."""
+
+    url: str
+    headers: dict[str, str]
+    query: dict[str, str]
+    secrets: tuple[str, ...]
+
+
+def address(base_url: str, api_key: str | None) -> Address:
+    """Return where a base URL points; user info and query become headers and parameters.
+
+    Raises:
+        ConfigError: It is no http or https URL.
+    """
+    parts = urlsplit(base_url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        msg = f"base URL {base_url!r}: expected something like http://127.0.0.1:8000/v1"
+        raise ConfigError(msg)
+    path = parts.path.rstrip("/")
+    for ending in PATHS.values():
+        path = path.removesuffix(ending)
+    headers, secrets = {}, [api_key] if api_key else []
+    user, at, host = parts.netloc.rpartition("@")
+    if at:
+        plain = unquote(user)
+        headers["Authorization"] = "Basic " + base64.b64encode(plain.encode()).decode("ascii")
+        secrets += [plain, user, plain.partition(":")[2], headers["Authorization"].split()[1]]
+    query = dict(parse_qsl(parts.query))
+    secrets += query.values()
+    url = urlunsplit((parts.scheme, host, path, "", ""))
+    # Longest first: a secret that holds another one must go as a whole.
+    return Address(url, headers, query, tuple(sorted(filter(None, secrets), key=len, reverse=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Hold what a server says of itself."""
+
+    url: str
+    dialect: dialects.Dialect
+    models: Sequence[Mapping[str, object]]  # empty where it has no such list
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of its models."""
+        return sorted(str(model["id"]) for model in self.models if "id" in model)
+
+    def facts(self) -> dict[str, object]:
+        """Return what a run remembers of the server."""
+        contexts = {
+            str(model["id"]): dialects.context_length(self.dialect, model)
+            for model in self.models
+            if "id" in model
+        }
+        return {"url": self.url, "dialect": self.dialect.name, "context_tokens": contexts}
+
+
+@dataclass(slots=True, kw_only=True)
+class Client:
+    """Send requests to one base URL."""
+
+    base_url: str
+    api_key: str | None = None
+    timeout_s: float = 600.0
+    extra_body: Mapping[str, object] = field(default_factory=dict)
+    server: Server | None = None
+    _secrets: tuple[str, ...] = field(init=False, default=())
+    _http: httpx2.AsyncClient = field(init=False)
+    _sdk: openai.AsyncOpenAI = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._http = openai.DefaultAioHttpClient(
+            timeout=httpx2.Timeout(None, connect=CONNECT_S),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        )
+        self._point(self.base_url)
+
+    def _point(self, base_url: str) -> None:
+        place = address(base_url, self.api_key)
+        self._secrets = place.secrets
+        self._sdk = openai.AsyncOpenAI(
+            base_url=place.url,
+            api_key=self.api_key or "EMPTY",
+            max_retries=0,
+            timeout=httpx2.Timeout(None, connect=CONNECT_S),  # the total limit is ours
+            default_headers=place.headers,
+            default_query=place.query,
+            http_client=self._http,
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the base URL without anything secret."""
+        return address(self.base_url, None).url
+
+    @property
+    def usage_sums_choices(self) -> bool:
+        """Tell whether token counts cover all choices of a reply."""
+        return self.server is None or self.server.dialect.usage_sums_choices
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._sdk.close()
+
+    async def prepare(self, served_model: str, interface: Interface) -> None:
+        """Find the server and make sure that it serves the model.
+
+        A server that answers for any name is told by the name it answers with.
+
+        Raises:
+            EndpointDown: Nobody listens there.
+            ConfigError: The API, the key or the model is not right.
+        """
+        server = await self.discover(served_model, interface)
+        if not server.names or served_model in server.names:
+            return
+        served = ", ".join(server.names)
+        msg = f"the server at {server.url} does not serve {served_model!r}; it serves: {served}"
+        try:
+            reply = replies.parse(await self._probe(served_model, interface))
+        except MemoprobeError as error:
+            raise ConfigError(msg) from error
+        if reply.model != served_model:
+            raise ConfigError(msg)
+
+    async def send(self, request: Request, run: Sequence[Slot], attempts: int = 0) -> replies.Reply:
+        """Ask for one run of slots; choice i is drawn with the first slot's seed + i.
+
+        Raises:
+            EndpointError: There is no reply with a choice; the class says what may help.
+            ConfigError: The server refuses the key, the path or the model.
+        """
+        sampling = request.sampling
+        body: dict[str, object] = {
+            "model": request.served_model,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": sampling.max_tokens,
+            "n": len(run),
+            "seed": run[0].seed,
+            **_question(request.prompt, request.interface),
+            **({"stop": list(request.stop)} if request.stop else {}),
+            **self.extra_body,
+        }
+        limit = retry.limit_s(self.timeout_s, attempts)
+        content = await self.post(PATHS[request.interface], body, limit_s=limit)
+        return replies.parse(content)
+
+    async def post(self, path: str, body: Mapping[str, object], *, limit_s: float) -> bytes:
+        """Return the body of a reply with status 200."""
+        n = body.get("n")
+        return await self._call("POST", path, body, limit_s, n if isinstance(n, int) else 1)
+
+    async def get(self, path: str, *, limit_s: float = 30.0) -> bytes:
+        """Return the body of a reply with status 200."""
+        return await self._call("GET", path, None, limit_s, 1)
+
+    async def _call(
+        self, method: str, path: str, body: Mapping[str, object] | None, limit_s: float, n: int
+    ) -> bytes:
+        try:
+            async with asyncio.timeout(limit_s):
+                if method == "GET":
+                    reply = await self._sdk.get(path, cast_to=httpx2.Response)
+                else:
+                    reply = await self._sdk.post(path, cast_to=httpx2.Response, body=body)
+                return reply.content
+        except (TimeoutError, openai.APITimeoutError) as error:
+            raise self._timed_out(error, limit_s) from error
+        except openai.APIStatusError as error:
+            headers = {key.lower(): value for key, value in error.response.headers.items()}
+            wait = retry.retry_after_s(headers, datetime.now(UTC))
+            content = self._redact(error.response.content)
+            raise replies.fault(error.status_code, content, wait, n) from None
+        except openai.APIConnectionError as error:
+            reason = str(error.__cause__ or error) or type(error.__cause__ or error).__name__
+            detail = f"cannot reach {self.name}: {self._redact(reason.encode()).decode()}"
+            raise EndpointUnavailable(detail, kind="connect", phase="connect") from None
+        except UnicodeEncodeError:
+            detail = "the prompt holds half of a surrogate pair and cannot be sent as UTF-8"
+            raise RequestRejected(detail, kind="unencodable", phase="connect") from None
+
+    def _timed_out(self, error: Exception, limit_s: float) -> EndpointUnavailable:
+        connecting = isinstance(error.__cause__, httpx2.ConnectTimeout)
+        if connecting:
+            detail = f"cannot reach {self.name}: no connection within {CONNECT_S:g} s"
+            return EndpointUnavailable(detail, kind="connect", phase="connect")
+        detail = f"no complete reply within the limit of {limit_s:g} s"
+        return EndpointUnavailable(detail, kind="timeout", phase="wait")
+
+    def _redact(self, content: bytes) -> bytes:
+        for secret in self._secrets:
+            content = content.replace(secret.encode(), b"[redacted]")
+        return content
+
+    async def discover(self, model: str | None = None, interface: Interface = "chat") -> Server:
+        """Find the path that serves the API and what the server says of itself.
+
+        A base URL may come with or without ``/v1``, a trailing slash or the path of a
+        call. Where no list of models is served, one token is asked of ``model``.
+
+        Raises:
+            EndpointDown: Nobody listens there.
+            ConfigError: Somebody does, but not this API, or the key is refused.
+        """
+        tried = []
+        for url in _candidates(self.base_url):
+            self.base_url = url
+            self._point(url)
+            try:
+                models = _model_list(await self.get("/models"))
+            except EndpointUnavailable as error:
+                if error.kind == "connect":
+                    raise EndpointDown(str(error)) from error
+                models = None
+            except MemoprobeError as error:
+                if isinstance(error, EndpointRefused) and error.status in {401, 403}:
+                    raise
+                models = None
+            if models is None and not (model and await self._serves(model, interface)):
+                tried.append(self.name)
+                continue
+            known = models or []
+            self.server = Server(url=self.name, dialect=dialects.recognize(known), models=known)
+            return self.server
+        places = " or ".join(tried)
+        msg = (
+            f"no OpenAI-compatible API at {places}: check the base URL, which as a rule ends in /v1"
+        )
+        raise ConfigError(msg)
+
+    async def _probe(self, model: str, interface: Interface) -> bytes:
+        """Return the reply to a request for one token."""
+        body = {"model": model, "max_tokens": 1, **_question("Hi", interface)}
+        return await self.post(PATHS[interface], body, limit_s=self.timeout_s)
+
+    async def _serves(self, model: str, interface: Interface) -> bool:
+        try:
+            await self._probe(model, interface)
+        except MemoprobeError as error:
+            # A complaint about anything but the path shows that the path is right.
+            return not (isinstance(error, EndpointRefused) and error.status in {404, 405})
+        return True
+
+
+def _question(prompt: str, interface: Interface) -> dict[str, object]:
+    if interface == "chat":
+        return {"messages": [{"role": "user", "content": prompt}]}
+    return {"prompt": prompt}
+
+
+def _candidates(base_url: str) -> list[str]:
+    """Return the base URLs that one as the user wrote it may mean, likeliest first."""
+    parts = urlsplit(base_url.strip())
+    path = parts.path.rstrip("/")
+    for ending in PATHS.values():
+        path = path.removesuffix(ending)
+    paths = (
+        [path]
+        if path.endswith("/v1")
+        else [f"{path}/v1", path]
+        if not path
+        else [path, f"{path}/v1"]
+    )
+    return [urlunsplit(parts._replace(path=each)) for each in paths]
+
+
+def _model_list(content: bytes) -> list[Mapping[str, object]] | None:
+    body = replies.loads(content)
+    data = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(data, list):
+        return None
+    return [model for model in data if isinstance(model, dict)]

@@ -1,0 +1,63 @@
+"""Decide which errors deserve another attempt and how long to wait; pure."""
+
+import random
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from memoprobe.errors import EndpointError, EndpointUnavailable, RateLimited
+
+MOST_ATTEMPTS = 5
+MOST_TIMEOUTS = 2  # a server that is merely slow redoes the same work each time
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+LONGEST_RETRY_AFTER_S = 3600.0
+_NUMBER = re.compile(r"\A\s*(\d+(?:\.\d+)?)\s*(ms|s)?\s*\Z")
+
+
+def charged(error: EndpointError) -> bool:
+    """Tell whether an error counts against the attempts of its request.
+
+    A server that asks to wait, or that nobody can reach, is the endpoint's state
+    and not this request's fault.
+    """
+    return not (isinstance(error, RateLimited) or error.kind == "connect")
+
+
+def may_retry(error: EndpointError, attempts: int) -> bool:
+    """Tell whether a request that was tried ``attempts`` times may be sent again."""
+    if not isinstance(error, EndpointUnavailable):
+        return False
+    return attempts < (MOST_TIMEOUTS if error.kind == "timeout" else MOST_ATTEMPTS)
+
+
+def wait_s(error: EndpointError, attempts: int, rng: random.Random) -> float:
+    """Return seconds until the next attempt: what the server asks, else a jittered back-off."""
+    if isinstance(error, RateLimited) and error.retry_after_s is not None:
+        return min(error.retry_after_s, LONGEST_RETRY_AFTER_S) * (1 + 0.1 * rng.random())
+    ceiling = min(FIRST_WAIT_S * 2 ** max(attempts - 1, 0), LONGEST_WAIT_S)
+    return float(ceiling * (0.5 + 0.5 * rng.random()))
+
+
+def limit_s(timeout_s: float, attempts: int) -> float:
+    """Return the time limit of an attempt; after a timeout it is twice as long."""
+    return timeout_s * 2 if attempts else timeout_s
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return how many seconds the headers ask to wait, None where they do not.
+
+    ``retry-after-ms`` counts milliseconds; ``retry-after`` is a number of seconds or
+    an HTTP date.
+    """
+    if found := _NUMBER.match(headers.get("retry-after-ms", "")):
+        return float(found[1]) / 1000
+    value = headers.get("retry-after", "")
+    if found := _NUMBER.match(value):
+        return float(found[1]) / (1000 if found[2] == "ms" else 1)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (date.astimezone(UTC) - now).total_seconds())

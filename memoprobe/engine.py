@@ -1,0 +1,337 @@
+"""Fan out: ask for every slot and hand each outcome to ``save``.
+
+Per model a feeder draws requests into a bounded queue and workers empty it, so
+memory does not grow with the plan. Retries happen here and nowhere else.
+"""
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+from typing import Protocol
+
+from memoprobe.endpoints import retry
+from memoprobe.endpoints.flow import Flow, sleep
+from memoprobe.endpoints.replies import Reply
+from memoprobe.errors import (
+    EndpointError,
+    EndpointUnavailable,
+    MemoprobeError,
+    TooManyChoices,
+)
+from memoprobe.plan import runs
+from memoprobe.records import Failure, Interface, Request, Response, Slot
+
+BATCH = 6  # requests drawn at a time: one sample's levels
+GRACE_S = 10.0  # what replies in flight get after the first Ctrl-C
+TICK_S = 1.0
+MOST_CHOICES = 128
+Outcome = Response | Failure
+
+
+class Client(Protocol):
+    """Name what the engine needs of a client."""
+
+    @property
+    def name(self) -> str:
+        """Return the endpoint's URL without anything secret."""
+
+    @property
+    def usage_sums_choices(self) -> bool:
+        """Tell whether token counts cover all choices of a reply."""
+
+    async def prepare(self, served_model: str, interface: Interface) -> None:
+        """Find the server and make sure that it serves the model."""
+
+    async def close(self) -> None:
+        """Close its connections."""
+
+    async def send(self, request: Request, run: Sequence[Slot], attempts: int) -> Reply:
+        """Ask for one run of slots."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Count what happened in a run so far; answers, unless said otherwise."""
+
+    left: int = 0  # planned and not yet stored when the run began
+    answered: int = 0
+    truncated: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    retries: int = 0  # requests
+    tokens: int = 0  # of completions, as far as servers say
+    in_flight: dict[int, tuple[float, str]] = field(default_factory=dict)  # since, which item
+    started: float = field(default_factory=monotonic)
+
+    @property
+    def oldest(self) -> tuple[float, str] | None:
+        """Return the age in seconds and the item of the longest open request."""
+        if not self.in_flight:
+            return None
+        since, item = min(self.in_flight.values())
+        return monotonic() - since, item
+
+
+@dataclass(slots=True, kw_only=True)
+class Lane:
+    """Hold the work for one model and the endpoint that does it."""
+
+    model: str
+    requests: Iterator[Request]  # with the slots that are missing
+    client: Client
+    flow: Flow
+    max_n: int = MOST_CHOICES  # choices a request; lowered when the server gives fewer
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    fault: MemoprobeError | None = None  # why the lane ended early
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    save: Callable[..., None]
+    progress: Progress
+    rng: random.Random
+    drawing: asyncio.Lock  # one lane at a time reads the database
+
+
+def run(
+    lanes: Sequence[Lane],
+    save: Callable[..., None],
+    progress: Progress,
+    show: Callable[[Progress], None],
+) -> int | None:
+    """Ask for everything that the lanes hold; return the signal that ended it early, if one did.
+
+    Args:
+        lanes: One per model; a lane's ``fault`` says why it ended early.
+        save: Takes outcomes; raises a StoreError when it cannot keep them.
+        progress: Kept up to date.
+        show: Called about once a second.
+    """
+    return asyncio.run(_run(lanes, save, progress, show))
+
+
+async def _run(
+    lanes: Sequence[Lane],
+    save: Callable[..., None],
+    progress: Progress,
+    show: Callable[[Progress], None],
+) -> int | None:
+    work = _Run(save=save, progress=progress, rng=random.Random(), drawing=asyncio.Lock())
+    caught: list[int] = []
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(None) as scope, asyncio.TaskGroup() as group:
+
+            def halt(number: int) -> None:
+                caught.append(number)
+                for lane in lanes:
+                    lane.stop.set()
+                grace = GRACE_S if len(caught) == 1 else 0
+                scope.reschedule(loop.time() + grace)
+
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, halt, number)
+            ticking = group.create_task(_tick(progress, show))
+            tasks = [group.create_task(_lane(lane, work)) for lane in lanes]
+            await asyncio.wait(tasks)
+            ticking.cancel()
+    except TimeoutError:
+        pass
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+    show(progress)
+    return caught[0] if caught else None
+
+
+async def _tick(progress: Progress, show: Callable[[Progress], None]) -> None:
+    while True:
+        await asyncio.sleep(TICK_S)
+        show(progress)
+
+
+async def _lane(lane: Lane, work: _Run) -> None:
+    """Work off one lane; a fault ends this lane alone."""
+    queue: asyncio.Queue[Request | None] = asyncio.Queue(2 * lane.flow.max_in_flight)
+    try:
+        async with asyncio.TaskGroup() as group:
+            feeder = group.create_task(_feed(lane, queue, work))
+            workers = [
+                group.create_task(_work(lane, queue, work)) for _ in range(lane.flow.max_in_flight)
+            ]
+            await asyncio.wait(workers)
+            feeder.cancel()
+    finally:
+        await lane.client.close()
+
+
+async def _feed(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) -> None:
+    """Draw requests in a thread, since making variants takes processor time, and end with Nones."""
+    ready = False  # a lane without work never touches its endpoint
+    while not lane.stop.is_set():
+        try:
+            async with work.drawing:
+                batch = await asyncio.to_thread(lambda: list(islice(lane.requests, BATCH)))
+            if batch and not ready:
+                await lane.client.prepare(batch[0].served_model, batch[0].interface)
+                ready = True
+        except MemoprobeError as error:
+            _end(lane, error)
+            break
+        if not batch:
+            break
+        for request in batch:
+            await queue.put(request)
+    for _ in range(lane.flow.max_in_flight):
+        await queue.put(None)
+
+
+async def _work(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) -> None:
+    while (request := await queue.get()) is not None:
+        if lane.stop.is_set():
+            return
+        try:
+            await _fulfil(request, lane, work)
+        except MemoprobeError as error:
+            _end(lane, error)
+
+
+def _end(lane: Lane, error: MemoprobeError) -> None:
+    """End a lane early; its first fault is the one that is told."""
+    if lane.fault is None:
+        lane.fault = error
+    lane.stop.set()
+
+
+async def _fulfil(request: Request, lane: Lane, work: _Run) -> None:
+    """Ask until every slot of a request has an outcome; fewer choices than asked are topped up."""
+    missing = list(request.slots)
+    attempts = sends = 0
+    while missing:
+        slots = next(runs(missing, lane.max_n))
+        await lane.flow.turn(lane.stop, _tokens(request, len(slots)))
+        if lane.stop.is_set():
+            return
+        sends += 1
+        try:
+            outcomes: Sequence[Outcome] = await _ask(request, slots, attempts, (lane, work))
+        except TooManyChoices as error:
+            _learn(lane, min(error.max_n, len(slots) - 1))
+            continue
+        except EndpointError as error:
+            attempts += retry.charged(error)
+            if retry.may_retry(error, attempts):
+                work.progress.retries += 1
+                if retry.charged(error):
+                    lane.flow.answered()
+                    await sleep(retry.wait_s(error, attempts, work.rng), lane.stop)
+                else:
+                    lane.flow.refused(error, work.rng)
+                continue
+            outcomes = [_failure(request, slot, error, sends) for slot in slots]
+        attempts = sends = 0
+        work.save(*outcomes)
+        _count(work.progress, outcomes)
+        done = {outcome.key for outcome in outcomes}
+        missing = [slot for slot in missing if slot.key not in done]
+
+
+def _tokens(request: Request, n: int) -> int:
+    """Return about how many tokens a request may take, at four characters a token of prompt."""
+    return len(request.prompt) // 4 + n * request.sampling.max_tokens
+
+
+async def _ask(
+    request: Request, slots: Sequence[Slot], attempts: int, place: tuple[Lane, _Run]
+) -> list[Response]:
+    """Send once and file the choices by their index."""
+    lane, work = place
+    started = monotonic()
+    token = id(slots)
+    item = f"{request.benchmark} {request.sample_id} level {request.level} ({request.model})"
+    work.progress.in_flight[token] = (started, item)
+    try:
+        reply = await lane.client.send(request, slots, attempts)
+    finally:
+        del work.progress.in_flight[token]
+    lane.flow.answered()
+    if len(reply.choices) < len(slots):
+        _learn(lane, len(reply.choices))
+    return _file(request, slots, reply, monotonic() - started, lane.client)
+
+
+def _file(
+    request: Request, slots: Sequence[Slot], reply: Reply, latency_s: float, client: Client
+) -> list[Response]:
+    places = [choice.place for choice in reply.choices]
+    if len(set(places)) < len(places):  # a server that gives every choice index 0
+        places = list(range(len(places)))
+    tokens = _shares(reply.completion_tokens, len(places), sums=client.usage_sums_choices)
+    responses = []
+    for place, choice, n_tokens in zip(places, reply.choices, tokens, strict=True):
+        if not 0 <= place < len(slots):
+            continue
+        responses.append(
+            Response(
+                key=slots[place].key,
+                model=request.model,
+                benchmark=request.benchmark,
+                sample_id=request.sample_id,
+                perturbation=request.perturbation,
+                level=request.level,
+                repeat=slots[place].repeat,
+                answer=slots[place].answer,
+                text=choice.text,
+                reasoning=choice.reasoning,
+                finish_reason=choice.finish_reason,
+                prompt_tokens=reply.prompt_tokens,
+                completion_tokens=n_tokens,
+                latency_s=latency_s,
+                seed=slots[place].seed,
+                endpoint=client.name,
+            )
+        )
+    return responses
+
+
+def _shares(tokens: int | None, n: int, *, sums: bool) -> list[int | None]:
+    """Return each choice's tokens: an equal share of a sum, which is all that a server tells."""
+    if tokens is None or not sums:
+        return [tokens, *[None] * (n - 1)]
+    return [tokens // n + (place < tokens % n) for place in range(n)]
+
+
+def _failure(request: Request, slot: Slot, error: EndpointError, attempts: int) -> Failure:
+    return Failure(
+        key=slot.key,
+        model=request.model,
+        benchmark=request.benchmark,
+        sample_id=request.sample_id,
+        perturbation=request.perturbation,
+        level=request.level,
+        repeat=slot.repeat,
+        answer=slot.answer,
+        kind=error.kind,
+        phase=error.phase,
+        detail=str(error),
+        attempts=attempts,
+        permanent=not isinstance(error, EndpointUnavailable),
+    )
+
+
+def _learn(lane: Lane, max_n: int) -> None:
+    lane.max_n = max(1, min(lane.max_n, max_n))
+
+
+def _count(progress: Progress, outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            progress.failed[outcome.kind] += 1
+        else:
+            progress.answered += 1
+            progress.truncated += outcome.finish_reason == "length"
+            progress.tokens += outcome.completion_tokens or 0

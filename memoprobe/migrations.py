@@ -1,0 +1,221 @@
+"""Hold the history of the run database's schema: append a function, never edit a shipped one.
+
+Tables named ``*_rows`` are normalized storage; the views beside them carry the
+names and columns that outside readers rely on, superseded samples left out.
+"""
+
+import sqlite3
+from collections.abc import Callable
+
+import sqlite_utils
+
+from memoprobe.errors import StoreError
+
+_SLOT = {
+    "sample": int,
+    "model": str,
+    "perturbation": str,
+    "level": int,
+    "repeat": int,
+    "answer": int,
+}
+_PLACE = "s.benchmark, s.sample_id, r.perturbation, r.level, r.repeat, r.answer"
+
+
+def first(db: sqlite_utils.Database) -> None:
+    """Create the tables and views of version 1."""
+    db.table("run_info").create({"key": str, "value": str}, pk="key")
+    db.table("sample_rows").create(
+        {
+            "id": int,
+            "benchmark": str,
+            "sample_id": str,
+            "content_hash": str,
+            "task": str,
+            "language": str,
+            "input_kind": str,
+            "text": str,
+            "context": str,
+            "reference": str,
+            "tests": str,
+            "entry_point": str,
+            "cluster": str,
+            "date": str,
+            "control": int,
+            "superseded": int,
+        },
+        pk="id",
+    ).create_index(["benchmark", "sample_id", "content_hash"], unique=True)
+    db.table("plan_rows").create(
+        {"model": str, "benchmark": str, "perturbation": str, "levels": int, "answers": int},
+        pk=("model", "benchmark", "perturbation"),
+    )
+    db.table("variant_rows").create(
+        {
+            "sample": int,
+            "perturbation": str,
+            "level": int,
+            "text": str,
+            "distance": float,
+            "edit_share": float,
+            "rename_map": str,
+        },
+        pk=("sample", "perturbation", "level"),
+    )
+    db.table("rejection_rows").create(
+        {"sample": int, "perturbation": str, "reason": str, "n": int},
+        pk=("sample", "perturbation", "reason"),
+    )
+    _create_outcomes(db)
+    _create_results(db)
+    _create_views(db)
+
+
+def _create_outcomes(db: sqlite_utils.Database) -> None:
+    db.table("response_rows").create(
+        {
+            "key": bytes,
+            **_SLOT,
+            "text": str,
+            "reasoning": str,
+            "finish_reason": str,
+            "prompt_tokens": int,
+            "completion_tokens": int,
+            "latency_s": float,
+            "seed": int,
+            "endpoint": str,
+            "state": str,
+        }
+    ).create_index(["sample", "model", "perturbation", "level", "repeat", "answer"])
+    db.table("response_rows").create_index(["key"], unique=True)
+    db.table("failure_rows").create(
+        {
+            "key": bytes,
+            **_SLOT,
+            "kind": str,
+            "phase": str,
+            "detail": str,
+            "attempts": int,
+            "permanent": int,
+        },
+        pk="key",
+    ).create_index(["sample", "model"])
+
+
+def _create_results(db: sqlite_utils.Database) -> None:
+    db.table("score_rows").create(
+        {
+            "sample": int,
+            "model": str,
+            "perturbation": str,
+            "metric": str,
+            "level": int,
+            "repeat": int,
+            "answer": int,
+            "value": float,
+            "rule": str,
+        },
+        pk=("sample", "model", "perturbation", "metric", "level", "repeat", "answer"),
+    )
+    place = {"model": str, "benchmark": str, "sample_id": str, "perturbation": str}
+    db.table("sensitivities").create(
+        {
+            **place,
+            "metric": str,
+            "definition": str,
+            "value": float,
+            "n_levels": int,
+            "noise_floor": float,
+            "excess": float,
+            "answer_noise_p": float,
+            "control_p": float,
+        },
+        pk=("model", "benchmark", "sample_id", "perturbation", "metric", "definition"),
+    )
+    db.table("cell_rows").create(
+        {
+            "model": str,
+            "benchmark": str,
+            "perturbation": str,
+            "metric": str,
+            "excluded": int,
+            "floor": float,
+        },
+        pk=("model", "benchmark", "perturbation", "metric"),
+    )
+    text = ("question", "subject", "context", "perturbation", "metric", "definition")
+    numbers = ("statistic", "p_value", "p_adjusted", "effect", "effect_low", "effect_high")
+    db.table("comparisons").create(
+        dict.fromkeys(text, str) | {"n_subject": int, "n_rest": int} | dict.fromkeys(numbers, float)
+    )
+    db.table("families").create(
+        {
+            "question": str,
+            "definition": str,
+            "metric": str,
+            "perturbation": str,
+            "correction": str,
+            "size": int,
+            "primary": int,
+        }
+    )
+
+
+def _create_views(db: sqlite_utils.Database) -> None:
+    current = "JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
+    db.create_view(
+        "samples",
+        "SELECT benchmark, sample_id, content_hash, task, language, input_kind, text, context,"
+        " reference, tests, entry_point, cluster, date, control"
+        " FROM sample_rows WHERE NOT superseded",
+    )
+    db.create_view(
+        "variants",
+        "SELECT s.benchmark, s.sample_id, r.perturbation, r.level, r.text, r.distance,"
+        f" r.edit_share, r.rename_map FROM variant_rows r {current}",
+    )
+    db.create_view(
+        "responses",
+        f"SELECT r.model, {_PLACE}, r.text, r.reasoning, r.finish_reason, r.prompt_tokens,"
+        " r.completion_tokens, r.latency_s, r.seed, r.endpoint, r.state"
+        f" FROM response_rows r {current}",
+    )
+    db.create_view(
+        "failures",
+        f"SELECT r.model, {_PLACE}, r.kind, r.phase, r.detail, r.attempts, r.permanent"
+        f" FROM failure_rows r {current}",
+    )
+    db.create_view(
+        "scores",
+        f"SELECT r.model, {_PLACE}, r.metric, r.value, r.rule FROM score_rows r {current}",
+    )
+    db.create_view(
+        "curves",
+        "SELECT model, benchmark, sample_id, perturbation, metric, level, avg(value) AS mean,"
+        " count(*) AS n FROM scores"
+        " GROUP BY model, benchmark, sample_id, perturbation, metric, level",
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite_utils.Database], None], ...] = (first,)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database to the newest schema, each step in a transaction of its own.
+
+    Raises:
+        StoreError: A newer memoprobe wrote it, or it is no run database.
+    """
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        known = f"this memoprobe knows up to {len(MIGRATIONS)}: upgrade memoprobe"
+        msg = f"the database has schema {version}, {known}"
+        raise StoreError(msg)
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        msg = "the file is an SQLite database, but not a memoprobe run"
+        raise StoreError(msg)
+    db = sqlite_utils.Database(connection)
+    for number, step in enumerate(MIGRATIONS[version:], version + 1):
+        with db.atomic():
+            step(db)
+            connection.execute(f"PRAGMA user_version = {number}")

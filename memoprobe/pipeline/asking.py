@@ -1,0 +1,195 @@
+"""Perturb, ask, store: the part of a run that needs endpoints."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoprobe import benchmarks, engine, perturbations, plan
+from memoprobe.endpoints.client import Client
+from memoprobe.endpoints.flow import Flow
+from memoprobe.engine import Lane, Progress
+from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError
+from memoprobe.pipeline import settings
+from memoprobe.plan import Design
+from memoprobe.records import Request, Sample, Variant
+from memoprobe.store import Store, open_store
+from memoprobe.store.database import Cell, PlanRow
+from memoprobe.store.results import status
+from memoprobe.study import BenchmarkSpec, ModelSpec, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Hold how the asking ended."""
+
+    progress: Progress
+    signal: int | None  # that ended it early
+    fault: MemoprobeError | None  # why an endpoint could not go on
+    failed: int  # slots of the database that have a failure instead of an answer
+
+
+def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
+    """Return a benchmark with the samples that the study chooses."""
+    if spec.path is not None and spec.task is not None:
+        loaded = benchmarks.load_own(Path(spec.path), spec.task)
+    else:
+        loaded = benchmarks.load(benchmarks.find(spec.label), settings.home())
+    return loaded._replace(samples=benchmarks.choose(loaded.samples, spec.limit, seed))
+
+
+def names_of(study: Study, sample: Sample) -> list[str]:
+    """Return the names of the perturbations that a sample gets."""
+    chosen = study.perturbation or perturbations.DEFAULT[sample.input_kind]
+    return [chosen, "placebo"] if study.placebo and chosen != "placebo" else [chosen]
+
+
+def variants_of(study: Study, sample: Sample, name: str) -> perturbations.Levels:
+    """Return the levels of a sample under a perturbation; the same on every machine."""
+    if name not in perturbations.PERTURBATIONS:
+        known = ", ".join(sorted(perturbations.PERTURBATIONS))
+        msg = f"unknown perturbation {name!r}; known: {known}"
+        raise ConfigError(msg)
+    rng = plan.rng_of(study.seed, sample.benchmark, sample.sample_id, name)
+    perturb = perturbations.PERTURBATIONS[name]
+    return perturb(sample, study.levels, rng, intensity=study.intensity)
+
+
+def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress], None]) -> Asked:
+    """Ask every model for what is missing in the database and store what comes back.
+
+    Raises:
+        MemoprobeError: The study, the data or the database cannot be used.
+    """
+    keys = {model.name: settings.api_key(model) for model in study.models}
+    loaded = {spec.label: read_benchmark(spec, study.seed) for spec in study.benchmarks}
+    samples = {name: each.samples for name, each in loaded.items()}
+    for group in samples.values():
+        for sample in group[:1]:
+            for name in names_of(study, sample):  # a wrong name is told before anything is sent
+                variants_of(study, sample, name)
+    with open_store(db, write=True) as store:
+        agreed = settings.settle(store, settings.settings_of(study, samples))
+        _remember(store, study, loaded)
+        designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
+        store.add_plan(_plan_rows(study, samples, designs))
+        store.start()
+
+        def missing_of(model: ModelSpec) -> Callable[[list[Sample]], Iterator[Request]]:
+            design = designs[model.name]
+            return lambda share: missing(store, study, share, design, retry_failed=retry_failed)
+
+        lanes = [
+            lane
+            for model in study.models
+            for lane in _lanes(store, study, model, keys[model.name], missing_of(model))
+        ]
+        progress = Progress(left=sum(row["left"] for row in status(store)))
+        signal = engine.run(lanes, store.save, progress, show)
+        store.flush()
+        _remember_servers(store, lanes)
+        failed = sum(sum(row["failed"].values()) for row in status(store))
+        fault = next((_told(lane, store) for lane in lanes if lane.fault is not None), None)
+    return Asked(progress=progress, signal=signal, fault=fault, failed=failed)
+
+
+def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded]) -> None:
+    """Store the samples, and what the run is made of."""
+    for each in loaded.values():
+        store.add_samples(each.samples)
+    facts = {
+        f"benchmark/{name}": {"fingerprint": each.fingerprint, "skipped": each.skipped}
+        for name, each in loaded.items()
+    }
+    store.set_info({"study": study.name, **facts})
+
+
+def _plan_rows(
+    study: Study, samples: Mapping[str, list[Sample]], designs: Mapping[str, Design]
+) -> Iterator[PlanRow]:
+    for model, design in designs.items():
+        for benchmark, group in samples.items():
+            for name in sorted({name for sample in group for name in names_of(study, sample)}):
+                yield PlanRow(Cell(model, benchmark, name), study.levels, len(design.slots()))
+
+
+def _lanes(
+    store: Store,
+    study: Study,
+    spec: ModelSpec,
+    key: str | None,
+    requests_of: Callable[[list[Sample]], Iterator[Request]],
+) -> Iterator[Lane]:
+    """Yield a lane per base URL; a sample always goes to the same one, for its prompt cache."""
+    samples = plan.visiting_order(store.samples(), study.seed)
+    chosen = {bench.label for bench in study.benchmarks}
+    limits = json.loads(store.info().get(f"server/{spec.name}", "{}"))
+    for number, base_url in enumerate(spec.base_urls):
+        share = [
+            sample
+            for sample in samples
+            if sample.benchmark in chosen and plan.replica(sample, len(spec.base_urls)) == number
+        ]
+        yield Lane(
+            model=spec.name,
+            requests=requests_of(share),
+            client=Client(
+                base_url=base_url,
+                api_key=key,
+                timeout_s=spec.timeout_s,
+                extra_body=spec.extra_body,
+            ),
+            flow=Flow(
+                max_in_flight=spec.max_in_flight,
+                requests_per_minute=spec.requests_per_minute,
+                tokens_per_minute=spec.tokens_per_minute,
+            ),
+            max_n=limits.get("max_n", engine.MOST_CHOICES),
+        )
+
+
+def missing(
+    store: Store, study: Study, samples: list[Sample], design: Design, *, retry_failed: bool
+) -> Iterator[Request]:
+    """Yield the requests whose slots are not all closed, a sample's levels together."""
+    for sample in samples:
+        closed = store.closed(design.model, sample, retry_failed=retry_failed)
+        for name in names_of(study, sample):
+            for variant in stored_variants(store, study, sample, name):
+                whole = plan.request(sample, variant, design)
+                if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
+                    yield plan.only(whole, rest)
+
+
+def stored_variants(store: Store, study: Study, sample: Sample, name: str) -> list[Variant]:
+    """Return a sample's levels from the database, where they are made once and kept."""
+    stored = store.variants(sample.benchmark, sample.sample_id, name)
+    if stored:
+        return stored
+    made = variants_of(study, sample, name)
+    store.save(*made.variants)
+    store.save_rejected(sample, name, made.rejected)
+    return list(made.variants)
+
+
+def _remember_servers(store: Store, lanes: list[Lane]) -> None:
+    """Store what the servers said of themselves, and what was found out."""
+    facts = {}
+    for lane in lanes:
+        client = lane.client
+        if isinstance(client, Client) and client.server is not None:
+            facts[f"server/{lane.model}"] = {**client.server.facts(), "max_n": lane.max_n}
+    store.set_info(facts)
+
+
+def _told(lane: Lane, store: Store) -> MemoprobeError:
+    """Return a lane's fault as the user should meet it.
+
+    An endpoint that has never answered is more likely a wrong address than a server
+    that is down for now.
+    """
+    fault = lane.fault
+    assert fault is not None
+    if isinstance(fault, EndpointDown) and fault.status == 0 and not store.answered(lane.model):
+        return ConfigError(f"{fault}; is the server running, and is the base URL right?")
+    return fault

@@ -1,0 +1,101 @@
+"""Write any table of a run database to a stream."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from memoprobe.errors import ConfigError
+from memoprobe.store import Store, results
+
+BATCH = 10_000
+
+
+def export(store: Store, table: str, form: str, out: Path | None) -> None:
+    """Write a table to a file, or to standard output where ``out`` is None.
+
+    Raises:
+        ConfigError: There is no such table, the file cannot be written, or an extra is missing.
+    """
+    if form == "parquet":
+        if out is None:
+            msg = "parquet is no text: name a file with --out"
+            raise ConfigError(msg)
+        write_parquet(store, table, out)
+        return
+    rows = rows_of(store, table)
+    if out is None:
+        write_text(rows, form, sys.stdout)
+        return
+    try:
+        with out.open("w", encoding="utf-8", newline="") as stream:
+            write_text(rows, form, stream)
+    except OSError as error:
+        msg = f"{out}: cannot be written: {error.strerror}"
+        raise ConfigError(msg) from error
+
+
+def rows_of(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table or view, streamed.
+
+    Raises:
+        ConfigError: There is no such table.
+    """
+    known = results.tables(store)
+    if table not in known:
+        msg = f"no table {table!r} in {store.path}; known: {', '.join(known)}"
+        raise ConfigError(msg)
+    return results.rows_of(store, table)
+
+
+def write_text(rows: Iterator[Mapping[str, Any]], form: str, stream: TextIO) -> int:
+    """Write rows as csv or JSON Lines and return their number."""
+    n = 0
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in rows:
+        if form == "jsonl":
+            stream.write(json.dumps(row) + "\n")
+        else:
+            if n == 0:
+                writer.writerow(row)
+            writer.writerow(map(_cell, row.values()))
+        n += 1
+    return n
+
+
+def _cell(value: object) -> object:
+    """Return a value as a CSV cell; half surrogates, which UTF-8 cannot hold, are escaped."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value
+
+
+def write_parquet(store: Store, table: str, path: Path) -> int:
+    """Write a table as a parquet file and return the number of its rows.
+
+    Raises:
+        ConfigError: The extra that brings pyarrow is not installed, or no such table.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        msg = "parquet needs an extra: pip install 'memoprobe[parquet]'"
+        raise ConfigError(msg) from error
+    rows = rows_of(store, table)
+    kinds = {"INTEGER": pyarrow.int64(), "TEXT": pyarrow.string()}
+    schema = pyarrow.schema(
+        [
+            (name, kinds.get(kind, pyarrow.float64()))
+            for name, kind in results.column_types(store, table).items()
+        ]
+    )
+    n = 0
+    with parquet.ParquetWriter(path, schema) as writer:
+        while batch := [{k: _cell(v) for k, v in row.items()} for row in islice(rows, BATCH)]:
+            n += len(batch)
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+    return n

@@ -1,0 +1,198 @@
+"""Gather what the terminal and the report show."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memoprobe import benchmarks, prompts
+from memoprobe.errors import ConfigError
+from memoprobe.pipeline import settings
+from memoprobe.records import Interface, Response, Sample, Sensitivity, Variant, state
+from memoprobe.report.data import (
+    PRIMARY_DEFINITION,
+    PRIMARY_METRIC,
+    Example,
+    ExampleLevel,
+    ReportData,
+)
+from memoprobe.report.data import Cell as ReportCell
+from memoprobe.store import Store, results
+from memoprobe.store.database import Cell
+
+EXAMPLES = 10
+COUNTS = ("planned", "answered", "truncated", "empty", "left")
+
+
+def status(store: Store) -> dict[str, Any]:
+    """Return the state of a run in the shape of ``status --json``."""
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in results.status(store):
+        cell = cells.setdefault(
+            (row["model"], row["benchmark"]),
+            {"model": row["model"], "benchmark": row["benchmark"], **_nothing()},
+        )
+        _add(cell, row)
+    total = _nothing()
+    for cell in cells.values():
+        _add(total, cell)
+    return {**total, "cells": list(cells.values())}
+
+
+def _nothing() -> dict[str, Any]:
+    return {
+        "planned": 0,
+        "answered": 0,
+        "truncated": 0,
+        "empty": 0,
+        "failed": defaultdict(int),
+        "left": 0,
+    }
+
+
+def _add(total: dict[str, Any], row: Mapping[str, Any]) -> None:
+    for name in COUNTS:
+        total[name] += row[name]
+    for kind, n in row["failed"].items():
+        total["failed"][kind] += n
+
+
+def report_data(store: Store, title: str) -> ReportData:
+    """Return everything a report shows."""
+    samples = {(s.benchmark, s.sample_id): s for s in store.samples()}
+    sensitivities = results.sensitivities(store)
+    info = store.info()
+    return ReportData(
+        title=title,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        info=info,
+        cells=list(_cells(store, samples)),
+        controls=frozenset(key for key, sample in samples.items() if sample.control),
+        sensitivities=sensitivities,
+        curves=results.curves(store),
+        comparisons=results.comparisons(store),
+        examples=list(_examples(store, samples, sensitivities)),
+        corrections=results.corrections(store),
+    )
+
+
+def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[ReportCell]:
+    tasks = {benchmark: sample.task for (benchmark, _), sample in samples.items()}
+    measured = results.cell_results(store)
+    rejected = results.rejected(store)
+    shares = results.edit_shares(store)
+    for row in results.status(store):
+        cell = Cell(row["model"], row["benchmark"], row["perturbation"])
+        mine = {metric: result for (each, metric), result in measured.items() if each == cell}
+        if cell.benchmark not in tasks:
+            continue
+        yield ReportCell(
+            **cell._asdict(),
+            task=tasks[cell.benchmark],
+            n_samples=row["samples"],
+            n_controls=row["controls"],
+            planned=row["planned"],
+            answered=row["answered"],
+            truncated=row["truncated"],
+            empty=row["empty"],
+            failed=row["failed"],
+            excluded=max((result.excluded for result in mine.values()), default=0),
+            rejected=rejected.get((cell.benchmark, cell.perturbation), {}),
+            floor={metric: result.floor for metric, result in mine.items()},
+            edit_shares=shares.get((cell.benchmark, cell.perturbation), {}),
+        )
+
+
+def _examples(
+    store: Store,
+    samples: Mapping[tuple[str, str], Sample],
+    sensitivities: Sequence[Sensitivity],
+) -> Iterator[Example]:
+    """Yield the most sensitive samples by the primary metric, or by another where it is missing."""
+    metrics = sorted(
+        {each.metric for each in sensitivities}, key=lambda m: (m != PRIMARY_METRIC, m)
+    )
+    ranked = sorted(
+        (
+            each
+            for each in sensitivities
+            if each.metric in metrics[:1] and each.definition == PRIMARY_DEFINITION
+        ),
+        key=lambda each: (-each.value, each.model, each.benchmark, each.sample_id),
+    )
+    interfaces = {
+        name: model["interface"]
+        for name, model in settings.stored_settings(store).get("models", {}).items()
+    }
+    for each in ranked[:EXAMPLES]:
+        sample = samples[each.benchmark, each.sample_id]
+        yield Example(
+            model=each.model,
+            benchmark=each.benchmark,
+            sample_id=each.sample_id,
+            perturbation=each.perturbation,
+            metric=each.metric,
+            value=each.value,
+            control=sample.control,
+            levels=list(_levels(store, each, sample, interfaces[each.model])),
+        )
+
+
+def _levels(
+    store: Store, chosen: Sensitivity, sample: Sample, interface: Interface
+) -> Iterator[ExampleLevel]:
+    variants = store.variants(chosen.benchmark, chosen.sample_id, chosen.perturbation)
+    cell = Cell(chosen.model, chosen.benchmark, chosen.perturbation)
+    scores = results.scores_of(store, cell, chosen.sample_id, chosen.metric)
+    by_level: dict[int, list[Response]] = defaultdict(list)
+    for response in store.responses_to(cell, chosen.sample_id):
+        by_level[response.level].append(response)
+    for variant in variants:
+        answers = [
+            (r.text, scores.get((r.level, r.repeat, r.answer)), state(r))
+            for r in by_level[variant.level]
+        ]
+        found = [score for _, score, _ in answers if score is not None]
+        yield ExampleLevel(
+            level=variant.level,
+            prompt=_prompt(sample, variant, interface),
+            reference=sample.reference if variant.level == 0 else None,
+            mean=sum(found) / len(found) if found else None,
+            answers=answers,
+        )
+
+
+def _prompt(sample: Sample, variant: Variant, interface: Interface) -> str:
+    return prompts.fill(sample, variant.text, interface)
+
+
+def registry(name: str | None) -> list[dict[str, Any]]:
+    """Return the registered benchmark uses in the shape of ``benchmarks --json``."""
+    chosen = benchmarks.BENCHMARKS.values() if name is None else [benchmarks.find(name)]
+    home = settings.home()
+    return [
+        {
+            **{
+                field.name: getattr(each, field.name)
+                for field in fields(each)
+                if field.name not in {"read", "sample"}
+            },
+            "available": (home / each.name / "manifest.json").is_file(),
+        }
+        for each in chosen
+    ]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file of the user's choice.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror}"
+        raise ConfigError(msg) from error

@@ -1,0 +1,137 @@
+"""Decide whether a study may extend a run database, and what the database remembers of it."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from memoprobe import __version__, prompts
+from memoprobe.errors import ConfigError, StoreError
+from memoprobe.plan import Design
+from memoprobe.records import Sample
+from memoprobe.store import Store
+from memoprobe.study import ModelSpec, Study
+
+
+def home() -> Path:
+    """Return the folder of fetched data."""
+    chosen = os.environ.get("MEMOPROBE_HOME")
+    return Path(chosen) if chosen else platformdirs.user_data_path("memoprobe", appauthor=False)
+
+
+def api_key(model: ModelSpec) -> str | None:
+    """Return a model's key from the environment, None where the study names no variable.
+
+    Raises:
+        ConfigError: The variable is not set.
+    """
+    return key_of(model.api_key_env, f"model {model.name}")
+
+
+def key_of(variable: str | None, who: str) -> str | None:
+    """Return the key that an environment variable holds, None where none is named.
+
+    Raises:
+        ConfigError: The variable is not set.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable)
+    if not key:
+        what = f"{who}: the environment variable {variable} is not set"
+        msg = f"{what}; export it with the key, or name no variable"
+        raise ConfigError(msg)
+    return key
+
+
+def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, Any]:
+    """Return what may not change under a database that already holds answers."""
+    tasks = {sample.task for group in samples.values() for sample in group}
+    interfaces = {model.interface for model in study.models}
+    return {
+        "seed": study.seed,
+        "levels": study.levels,
+        "intensity": study.intensity,
+        "sampling": asdict(study.sampling),
+        "width": study.answers,
+        "perturbation": dict.fromkeys(samples, study.perturbation or "default"),
+        "prompts": {
+            f"{task}.{interface}": prompts.fingerprint(task, interface)
+            for task in sorted(tasks)
+            for interface in sorted(interfaces)
+        },
+        "models": {
+            model.name: {
+                "model": model.served_model,
+                "interface": model.interface,
+                "extra_body": dict(model.extra_body),
+            }
+            for model in study.models
+        },
+    }
+
+
+def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings under which the run goes on: the stored ones, extended.
+
+    Models, benchmarks and prompts may be added, answers and repeats raised; anything
+    else that differs would mix answers to different questions.
+
+    Raises:
+        StoreError: The study differs; the message names every difference.
+    """
+    stored = stored_settings(store)
+    merged = dict(wanted)
+    if stored:
+        wanted = {**wanted, "width": stored["width"]}
+        merged = {
+            name: {**stored[name], **value} if name in EXTENSIBLE else value
+            for name, value in wanted.items()
+        }
+        if lines := list(_differences(stored, wanted)):
+            listed = "\n".join(f"  {line}" for line in lines)
+            mend = "use another --db, or the old settings"
+            msg = f"{store.path}: the study differs from the one that made it; {mend}:\n{listed}"
+            raise StoreError(msg)
+    store.set_info({"settings": merged, "memoprobe_version": __version__})
+    return merged
+
+
+EXTENSIBLE = frozenset({"models", "prompts", "perturbation"})
+
+
+def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str = "") -> Any:  # noqa: ANN401
+    """Yield a line for every setting that is there in both and differs."""
+    for name in wanted:
+        if name not in stored:
+            continue
+        old, new, label = stored[name], wanted[name], f"{place}{name}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{label}.")
+        elif old != new:
+            yield f"{label}: was {old!r}, is {new!r}"
+
+
+def stored_settings(store: Store) -> dict[str, Any]:
+    """Return the settings that a database was made with, empty for a new one."""
+    settings: dict[str, Any] = json.loads(store.info().get("settings", "{}"))
+    return settings
+
+
+def design_of(study: Study, model: ModelSpec, width: int) -> Design:
+    """Return what is asked of every variant by one model."""
+    return Design(
+        model=model.name,
+        served_model=model.served_model,
+        interface=model.interface,
+        sampling=study.sampling,
+        seed=study.seed,
+        answers=study.answers,
+        repeats=study.repeats,
+        width=width,
+        extra=model.extra_body,
+    )

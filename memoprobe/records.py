@@ -1,0 +1,240 @@
+"""Hold the records of a run, in pipeline order; each is a row of the table named in its plural.
+
+Sample, Variant, Request and Response are facts and only ever appended. A Failure
+lasts until a Response replaces it. Score and all after it can be rebuilt.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Task = Literal[
+    "code_generation",
+    "program_repair",
+    "test_generation",
+    "vulnerability_detection",
+    "code_summarization",
+]
+InputKind = Literal["prose", "code"]
+Interface = Literal["chat", "completions"]
+
+TEXT_SLOT = "⟦text⟧"
+"""Where a Sample's text stands in its context; without it the text comes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Hold one benchmark item."""
+
+    benchmark: str
+    sample_id: str
+    task: Task
+    language: str  # of the code that is renamed or asked for, lower case
+    input_kind: InputKind  # of text
+    text: str  # what is perturbed
+    context: str = ""  # goes into the prompt unperturbed; TEXT_SLOT marks the place of text
+    reference: str | None = None  # a whole function where the answer is code
+    tests: str | None = None  # JSON, see benchmarks
+    entry_point: str | None = None  # the function under test; never renamed
+    cluster: str | None = None  # project, repository, contest
+    date: str | None = None  # ISO 8601
+    control: bool = False  # the model cannot have seen it
+
+    def whole(self, text: str) -> str:
+        """Return the sample's unperturbed context around ``text``."""
+        if TEXT_SLOT in self.context:
+            return self.context.replace(TEXT_SLOT, text)
+        return f"{text}\n\n{self.context}" if self.context else text
+
+
+def content_hash(sample: Sample) -> str:
+    """Return a hash of what a sample asks and expects; an edited row is a new sample.
+
+    Cluster, date and control describe the sample and are no part of it.
+    """
+    parts = [
+        sample.task,
+        sample.language,
+        sample.input_kind,
+        sample.text,
+        sample.context,
+        sample.reference,
+        sample.tests,
+        sample.entry_point,
+    ]
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """Hold one sample's text at one level of a perturbation."""
+
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int  # 0 is the original
+    text: str
+    distance: float  # cosine distance of word TF vectors to level 0, in [0, 1]
+    edit_share: float  # token Levenshtein to level 0 over the longer of the two, in [0, 1]
+    rename_map: Mapping[str, str]  # original name -> name in this variant; empty for prose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Hold what a server is told about drawing an answer."""
+
+    temperature: float = 0.3
+    top_p: float = 0.5
+    max_tokens: int = 1024
+
+
+class Slot(NamedTuple):
+    """Name one planned answer of a request."""
+
+    repeat: int  # from 1
+    answer: int  # from 1, within the repeat
+    seed: int
+    key: bytes  # hashes all that can change the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Hold one call for several slots of one variant."""
+
+    model: str  # our name
+    served_model: str  # the server's name
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int
+    interface: Interface
+    prompt: str
+    stop: tuple[str, ...] = ()  # texts before which the server ends an answer
+    sampling: Sampling
+    slots: tuple[Slot, ...]  # of rising seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """Hold what came back for one slot."""
+
+    key: bytes
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int
+    repeat: int
+    answer: int
+    text: str | None  # None: the reply had no answer text, only a finish reason
+    reasoning: str | None
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None  # an equal share of what the server counts for the request
+    latency_s: float
+    seed: int
+    endpoint: str
+
+
+State = Literal["ok", "truncated", "truncated_empty", "empty", "refused"]
+
+
+def state(response: Response) -> State:
+    """Return whether a response holds an answer, and if not, why; only ``ok`` is an answer.
+
+    A cut-off answer is none, however much of it came; ``truncated_empty`` is one that
+    spent its tokens before the first word, by thinking as a rule.
+    """
+    blank = not (response.text or "").strip()
+    if response.finish_reason in {"content_filter", "refusal"}:
+        return "refused"
+    if response.finish_reason == "length":
+        return "truncated_empty" if blank else "truncated"
+    return "empty" if blank else "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Hold that nothing usable came back for one slot; never scored."""
+
+    key: bytes
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int
+    repeat: int
+    answer: int
+    kind: str
+    phase: str
+    detail: str
+    attempts: int
+    permanent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Hold one answer's performance by one metric."""
+
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int
+    repeat: int
+    answer: int
+    metric: str
+    value: float  # performance in [0, 1], 1 is best
+    rule: str  # how the answer was selected from the text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Hold one sample's mean performance at every level that has answers."""
+
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    metric: str
+    means: Mapping[int, float]  # level -> mean over its answers, in rising order of level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """Hold how far one sample's performance falls, by one definition (METHOD 1)."""
+
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    metric: str
+    definition: str
+    value: float
+    n_levels: int  # levels above 0 with answers, K_i
+    noise_floor: float | None  # None where the definition has none
+    excess: float | None
+    answer_noise_p: float | None
+    control_p: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Hold one test of a subject against the rest."""
+
+    question: str
+    subject: str
+    context: str
+    perturbation: str
+    metric: str
+    definition: str
+    n_subject: int
+    n_rest: int
+    statistic: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    effect: float | None
+    effect_low: float | None
+    effect_high: float | None

@@ -1,0 +1,156 @@
+"""Hold what a report is made of; the pipeline fills it: no database and no clock is read here."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeVar
+
+from memoprobe.records import Comparison, Curve, Sensitivity, Task
+
+Group = Literal["items", "controls"]
+Record = TypeVar("Record", Sensitivity, Curve)
+
+PRIMARY_METRIC = "token_levenshtein"
+PRIMARY_DEFINITION = "calibrated"
+PLACEBO = "placebo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """Hold the bookkeeping of one model on one benchmark under one perturbation.
+
+    ``planned``, ``answered``, ``truncated``, ``empty`` and ``failed`` count answers;
+    ``truncated`` and ``empty`` are among ``answered``. ``excluded`` counts samples.
+    """
+
+    model: str
+    benchmark: str
+    task: Task
+    perturbation: str
+    n_samples: int  # controls are among them
+    n_controls: int
+    planned: int
+    answered: int
+    truncated: int
+    empty: int
+    failed: Mapping[str, int]  # kind of failure -> answers
+    excluded: int  # samples with too few levels for a sensitivity
+    rejected: Mapping[str, int]  # reason -> candidates of the perturbation that were redrawn
+    floor: Mapping[str, float | None]  # metric -> mean performance against another item's reference
+    edit_shares: Mapping[int, float]  # level -> mean share of tokens edited, in [0, 1]
+
+
+class ExampleAnswer(NamedTuple):
+    """Hold one answer of an example; a plain tuple of the same order will do."""
+
+    text: str | None  # None where there is no answer text
+    score: float | None  # performance, None where it was not scored
+    state: str  # "answered", "truncated", "empty", or the kind of failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleLevel:
+    """Hold what was asked and answered at one level of an example."""
+
+    level: int
+    prompt: str
+    reference: str | None
+    mean: float | None  # mean performance over the answers of the level
+    answers: Sequence[tuple[str | None, float | None, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Hold one sample to be shown in full."""
+
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    metric: str
+    value: float  # calibrated sensitivity
+    control: bool
+    levels: Sequence[ExampleLevel]  # in rising order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData:
+    """Hold everything a report shows."""
+
+    title: str
+    created: str  # ISO 8601
+    info: Mapping[str, str]  # rows of run_info: versions, settings, servers, dataset fingerprints
+    cells: Sequence[Cell]
+    controls: frozenset[tuple[str, str]]  # (benchmark, sample_id)
+    sensitivities: Sequence[Sensitivity]
+    curves: Sequence[Curve]
+    comparisons: Sequence[Comparison]
+    examples: Sequence[Example]  # in the order in which they are shown
+    corrections: Mapping[str, str] = field(default_factory=dict)  # question -> name of p_adjusted
+
+    def group(self, benchmark: str, sample_id: str) -> Group:
+        """Return whether a sample is a control or one of the benchmark's own items."""
+        return "controls" if (benchmark, sample_id) in self.controls else "items"
+
+
+class CellKey(NamedTuple):
+    """Name a cell."""
+
+    model: str
+    benchmark: str
+    perturbation: str
+
+
+class GroupKey(NamedTuple):
+    """Name one group of a cell's samples, seen by one metric."""
+
+    model: str
+    benchmark: str
+    perturbation: str
+    metric: str
+    group: Group
+
+    @property
+    def cell(self) -> CellKey:
+        """Return the cell the group lies in."""
+        return CellKey(self.model, self.benchmark, self.perturbation)
+
+
+def cells(data: ReportData) -> dict[CellKey, Cell]:
+    """Return the cells by name, sorted.
+
+    Raises:
+        ValueError: A sensitivity or a curve belongs to no cell, so that it would be lost.
+    """
+    named = {CellKey(cell.model, cell.benchmark, cell.perturbation): cell for cell in data.cells}
+    records: list[Sensitivity | Curve] = [*data.sensitivities, *data.curves]
+    for record in records:
+        key = CellKey(record.model, record.benchmark, record.perturbation)
+        if key not in named:
+            msg = f"no cell for {key}"
+            raise ValueError(msg)
+    return dict(sorted(named.items()))
+
+
+def grouped(data: ReportData, records: Iterable[Record]) -> dict[GroupKey, list[Record]]:
+    """Return sensitivities or curves by group, items before controls, samples in sorted order."""
+    groups: dict[GroupKey, list[Record]] = defaultdict(list)
+    for record in records:
+        group = data.group(record.benchmark, record.sample_id)
+        key = (record.model, record.benchmark, record.perturbation, record.metric)
+        groups[GroupKey(*key, group)].append(record)
+    for members in groups.values():
+        members.sort(key=lambda record: record.sample_id)
+    return dict(sorted(groups.items(), key=lambda pair: (pair[0][:4], pair[0].group != "items")))
+
+
+def primary_metric(metrics: Iterable[str]) -> str | None:
+    """Return the metric that charts and headline speak of: the primary one where it is there."""
+    present = sorted(metrics)
+    return PRIMARY_METRIC if PRIMARY_METRIC in present else next(iter(present), None)
+
+
+def finite(values: Iterable[float | None]) -> list[float]:
+    """Return the values that are numbers."""
+    return [value for value in values if value is not None and math.isfinite(value)]

@@ -1,0 +1,92 @@
+"""Turn records into rows and back; text that SQLite cannot hold survives the way."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from memoprobe.records import Failure, Response, Sample, Variant, content_hash, state
+
+Row = tuple[Any, ...]
+
+SAMPLE_COLUMNS = tuple(field.name for field in fields(Sample))
+SLOT_COLUMNS = ("model", "perturbation", "level", "repeat", "answer")
+RESPONSE_COLUMNS = (
+    "text",
+    "reasoning",
+    "finish_reason",
+    "prompt_tokens",
+    "completion_tokens",
+    "latency_s",
+    "seed",
+    "endpoint",
+)
+FAILURE_COLUMNS = ("kind", "phase", "detail", "attempts", "permanent")
+
+
+def to_sql(value: object) -> object:
+    """Return a value as SQLite takes it; a string that is no valid Unicode becomes a blob."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def from_sql(value: Any) -> Any:  # noqa: ANN401 - any column
+    """Undo ``to_sql``."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def sample_row(sample: Sample) -> dict[str, object]:
+    """Return a sample as a row of ``sample_rows``."""
+    row = {name: to_sql(getattr(sample, name)) for name in SAMPLE_COLUMNS}
+    return {**row, "content_hash": content_hash(sample), "superseded": 0}
+
+
+def sample_of(row: Mapping[str, Any]) -> Sample:
+    """Return the sample of a row."""
+    values = {name: from_sql(row[name]) for name in SAMPLE_COLUMNS}
+    return Sample(**{**values, "control": bool(values["control"])})
+
+
+def variant_row(variant: Variant, sample: int) -> Row:
+    """Return a variant as a row of ``variant_rows``."""
+    names = json.dumps(dict(variant.rename_map))
+    text = to_sql(variant.text)
+    shares = (variant.distance, variant.edit_share)
+    return (sample, variant.perturbation, variant.level, text, *shares, names)
+
+
+def variant_of(row: Mapping[str, Any]) -> Variant:
+    """Return the variant of a row that also names its sample."""
+    return Variant(
+        benchmark=row["benchmark"],
+        sample_id=row["sample_id"],
+        perturbation=row["perturbation"],
+        level=row["level"],
+        text=from_sql(row["text"]),
+        distance=row["distance"],
+        edit_share=row["edit_share"],
+        rename_map=json.loads(row["rename_map"]),
+    )
+
+
+def response_row(response: Response, sample: int) -> Row:
+    """Return a response as a row of ``response_rows``."""
+    names = (*SLOT_COLUMNS, *RESPONSE_COLUMNS)
+    values = (to_sql(getattr(response, name)) for name in names)
+    return (response.key, sample, *values, state(response))
+
+
+def response_of(row: Mapping[str, Any]) -> Response:
+    """Return the response of a row that also names its sample."""
+    names = (*SLOT_COLUMNS, *RESPONSE_COLUMNS, "benchmark", "sample_id")
+    return Response(key=bytes(row["key"]), **{name: from_sql(row[name]) for name in names})
+
+
+def failure_row(failure: Failure, sample: int) -> Row:
+    """Return a failure as a row of ``failure_rows``."""
+    names = (*SLOT_COLUMNS, *FAILURE_COLUMNS)
+    return (failure.key, sample, *(to_sql(getattr(failure, name)) for name in names))

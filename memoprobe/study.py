@@ -1,0 +1,277 @@
+"""Read a study file into a Study; an unknown key or a wrong type is an error with its line."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from memoprobe.errors import ConfigError
+from memoprobe.records import Interface, Sampling, Task
+
+MOST_LEVELS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """Hold one model and where it is served."""
+
+    name: str
+    model: str = ""  # as the server calls it; the name if empty
+    base_urls: tuple[str, ...]
+    api_key_env: str | None = None  # the variable's name, never the key
+    interface: Interface = "chat"
+    max_in_flight: int = 16
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout_s: float = 600.0
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def served_model(self) -> str:
+        """Return the server's name of the model."""
+        return self.model or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkSpec:
+    """Hold one benchmark: a registered name, or a file with its task."""
+
+    name: str | None = None
+    path: str | None = None
+    task: Task | None = None
+    limit: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Return the name under which the run files the benchmark."""
+        return self.name or Path(self.path or "").stem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """Hold all that defines a run."""
+
+    name: str = "memoprobe"
+    seed: int = 0
+    levels: int = 5
+    answers: int = 3
+    repeats: int = 3
+    perturbation: str | None = None  # None: each benchmark's default for its kind of input
+    intensity: str = "share"  # "count" reproduces the study
+    placebo: bool = False
+    sampling: Sampling = field(default_factory=Sampling)
+    models: tuple[ModelSpec, ...] = ()
+    benchmarks: tuple[BenchmarkSpec, ...] = ()
+
+
+def load(path: Path) -> Study:
+    """Return the study of a TOML file.
+
+    Raises:
+        ConfigError: The file is missing, no TOML, or holds an unknown key, a wrong type
+            or an impossible value; the message names file, line and the nearest key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except FileNotFoundError as error:
+        msg = f"no study file {path}"
+        raise ConfigError(msg) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        msg = f"study file {path} cannot be read: {error}"
+        raise ConfigError(msg) from error
+    study: Study = _Reader(path, text).build(Study, {"name": path.stem, **data}, ())
+    check(study, str(path))
+    return study
+
+
+def from_flags(flags: Mapping[str, Any]) -> Study:
+    """Return the study of ``memoprobe run``: a file, flags, or a file that flags override.
+
+    Args:
+        flags: Values by option name; None and empty lists were not given.
+
+    Raises:
+        ConfigError: The file is wrong, or the flags make no study.
+    """
+    given = {name: value for name, value in flags.items() if value not in (None, [])}
+    path = given.pop("study_file", None)
+    if path is not None and (clash := given.keys() & {"base_url", "model", "benchmark", "task"}):
+        names = ", ".join(sorted(f"--{name.replace('_', '-')}" for name in clash))
+        msg = f"{names}: a study file names its own models and benchmarks; edit {path} instead"
+        raise ConfigError(msg)
+    if path is None and not {"base_url", "model", "benchmark"} <= given.keys():
+        msg = "give a study file, or --base-url, --model and --benchmark"
+        raise ConfigError(msg)
+    base = Study() if path is None else load(path)
+    study = replace(
+        base,
+        **_picked(Study, given),
+        sampling=replace(base.sampling, **_picked(Sampling, given)),
+        models=tuple(
+            replace(model, **_picked(ModelSpec, given)) for model in base.models or _model(given)
+        ),
+        benchmarks=tuple(
+            replace(spec, **_picked(BenchmarkSpec, {"limit": given.get("limit", spec.limit)}))
+            for spec in base.benchmarks or _benchmarks(given)
+        ),
+    )
+    check(study, "the options")
+    return study
+
+
+def _picked(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flags that are plain fields of a record."""
+    names = {each.name for each in fields(record)} - {"name", "model", "task"}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _model(given: Mapping[str, Any]) -> tuple[ModelSpec, ...]:
+    return (ModelSpec(name=given["model"], base_urls=tuple(given["base_url"])),)
+
+
+def _benchmarks(given: Mapping[str, Any]) -> Iterator[BenchmarkSpec]:
+    for text in given.get("benchmark", []):
+        if not text.endswith(".jsonl") and not Path(text).is_file():
+            yield BenchmarkSpec(name=text)
+        elif "task" in given:
+            yield BenchmarkSpec(path=text, task=given["task"])
+        else:
+            msg = f"--benchmark {text}: a JSON Lines file needs --task"
+            raise ConfigError(msg)
+
+
+def check(study: Study, where: str) -> None:
+    """Raise ConfigError unless a study can be run; ``where`` names it in the message."""
+    sampling = study.sampling
+    rules = (
+        (
+            study.models,
+            "name at least one model: [[models]] in a study file, or --base-url and --model",
+        ),
+        (
+            study.benchmarks,
+            "name at least one benchmark: [[benchmarks]] in a study file, or --benchmark",
+        ),
+        (2 <= study.levels <= MOST_LEVELS, f"levels must be 2 to {MOST_LEVELS}"),
+        (study.answers >= 1, "answers must be at least 1"),
+        (study.repeats >= 1, "repeats must be at least 1"),
+        (study.seed >= 0, "seed must not be negative"),
+        (sampling.temperature >= 0, "temperature must not be negative"),
+        (0 < sampling.top_p <= 1, "top_p must be above 0 and at most 1"),
+        (sampling.max_tokens >= 1, "max_tokens must be at least 1"),
+        (study.intensity in {"share", "count"}, "intensity must be share or count"),
+        (all(m.base_urls for m in study.models), "every model needs base_urls"),
+        (all(m.max_in_flight >= 1 for m in study.models), "max_in_flight must be at least 1"),
+        (all(m.timeout_s > 0 for m in study.models), "timeout_s must be above 0"),
+        (
+            all((m.requests_per_minute or 1) > 0 for m in study.models),
+            "requests_per_minute must be above 0",
+        ),
+        (
+            all((m.tokens_per_minute or 1) > 0 for m in study.models),
+            "tokens_per_minute must be above 0",
+        ),
+        (
+            all(b.limit is None or b.limit >= 1 for b in study.benchmarks),
+            "limit must be at least 1",
+        ),
+        (
+            all((b.name is None) != (b.path is None) for b in study.benchmarks),
+            "a benchmark needs either a name or a path",
+        ),
+        (
+            all(b.path is None or b.task for b in study.benchmarks),
+            "a benchmark given by its path needs a task",
+        ),
+        (_unique([m.name for m in study.models]), "two models have the same name"),
+        (_unique([b.label for b in study.benchmarks]), "two benchmarks have the same name"),
+    )
+    for holds, complaint in rules:
+        if not holds:
+            msg = f"{where}: {complaint}"
+            raise ConfigError(msg)
+
+
+def _unique(names: Sequence[str]) -> bool:
+    return len(set(names)) == len(names)
+
+
+class _Reader:
+    """Turn tables into dataclasses and find the line of what is wrong."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.lines = text.splitlines()
+
+    def build(self, record: type, table: Mapping[str, Any], place: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+        """Return ``record`` filled from a table that stands at ``place`` in the file."""
+        hints = get_type_hints(record)
+        for key in table:
+            if key not in hints:
+                close = get_close_matches(key, hints, n=1)
+                known = f"did you mean {close[0]!r}" if close else f"known: {', '.join(hints)}"
+                raise self._error((*place, key), f"unknown key {key!r}; {known}")
+        for each in fields(record):
+            required = each.default is MISSING and each.default_factory is MISSING
+            if required and each.name not in table:
+                raise self._error(place, f"key {each.name!r} is missing")
+        values = {
+            key: self._value(hints[key], value, (*place, key)) for key, value in table.items()
+        }
+        return record(**values)
+
+    def _value(self, hint: Any, value: Any, place: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin in {Union, UnionType}:  # only "X | None" occurs, and TOML has no null
+            return self._value(arguments[0], value, place)
+        if origin is tuple:
+            if not isinstance(value, list):
+                raise self._error(place, f"{place[-1]!r} must be a list")
+            return tuple(
+                self._value(arguments[0], each, (*place, number))
+                for number, each in enumerate(value)
+            )
+        if hasattr(hint, "__dataclass_fields__") or (origin is not None and origin is not tuple):
+            return self._compound(hint, value, place)
+        wanted = (int, float) if hint is float else hint
+        if not isinstance(value, wanted) or (isinstance(value, bool) and hint is not bool):
+            names = {
+                str: "a string",
+                int: "a whole number",
+                float: "a number",
+                bool: "true or false",
+            }
+            raise self._error(place, f"{place[-1]!r} must be {names[hint]}, not {value!r}")
+        return float(value) if hint is float else value
+
+    def _compound(self, hint: Any, value: Any, place: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+        choices = get_args(hint)
+        if choices and all(isinstance(choice, str) for choice in choices):
+            if value not in choices:
+                raise self._error(place, f"{place[-1]!r} must be one of {', '.join(choices)}")
+            return value
+        if not isinstance(value, dict):
+            raise self._error(place, f"{place[-1]!r} must be a table")
+        return self.build(hint, value, place) if hasattr(hint, "__dataclass_fields__") else value
+
+    def _error(self, place: tuple[str | int, ...], complaint: str) -> ConfigError:
+        return ConfigError(f"{self.path}, line {self._line(place)}: {complaint}")
+
+    def _line(self, place: tuple[str | int, ...]) -> int:
+        """Return the line, from 1, where a key or table stands as TOML is usually written."""
+        line = 0
+        for step, following in zip(place, (*place[1:], None), strict=True):
+            if isinstance(step, int):
+                continue
+            name = re.escape(step)
+            pattern = re.compile(rf"\s*(\[+\s*(\w+\.)*{name}\s*\]+|[\"']?{name}[\"']?\s*=)")
+            nth = following if isinstance(following, int) else 0
+            found = [n for n in range(line, len(self.lines)) if pattern.match(self.lines[n])]
+            if found:
+                line = found[min(nth, len(found) - 1)]
+        return line + 1

@@ -1,0 +1,467 @@
+"""Check the commands as a user meets them: output, exit codes, messages; a whole run and back."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sqlite_utils
+from typer.testing import CliRunner
+
+from memoprobe import cli
+from tests import fakes
+
+
+def memoprobe(*arguments, code=0):
+    """Run a command in this process and return what it prints."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["memoprobe", *map(str, arguments)])
+        patch.setattr(sys, "stdout", stdout)
+        patch.setattr(sys, "stderr", stderr)
+        try:
+            cli.main()
+            found = 0
+        except SystemExit as stop:
+            found = stop.code or 0
+    text = stdout.getvalue() if code == 0 else stdout.getvalue() + stderr.getvalue()
+    assert found == code, stdout.getvalue() + stderr.getvalue()
+    assert "Traceback" not in stderr.getvalue()
+    return text
+
+
+def run(fake, path, *more, db="run.db", code=0):
+    return memoprobe(
+        "run", "--base-url", fake.url, "--model", "fake", "--benchmark", path,
+        "--task", "program_repair", "--db", db, *more, code=code,
+    )  # fmt: skip
+
+
+def rows(db, sql):
+    return list(sqlite_utils.Database(db).query(sql))
+
+
+def test_a_run_stores_every_slot_and_prints_the_summary(repairs):
+    """Six samples, six levels, nine answers each, one request a variant."""
+    with fakes.serve() as fake:
+        text = run(fake, repairs)
+
+    assert rows("run.db", "SELECT count(*) AS n FROM responses") == [{"n": 6 * 6 * 9}]
+    assert len(fake.requests) == 36
+    assert {request["n"] for request in fake.requests} == {9}
+    assert {(r["temperature"], r["top_p"]) for r in fake.requests} == {(0.3, 0.5)}
+    assert "token_levenshtein" in text
+    assert "controls" in text
+
+
+def test_a_finished_run_sends_nothing_more(repairs):
+    """Not even a look at the server."""
+    with fakes.serve() as fake:
+        first = run(fake, repairs)
+        del fake.paths[:]
+
+        second = run(fake, repairs)
+
+    assert fake.paths == []
+    assert second == first
+
+
+def test_answers_are_extended_and_never_asked_twice(repairs):
+    """More samples, answers and repeats send only what is new."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 2, "--answers", 2, "--repeats", 1)
+        before = rows("run.db", "SELECT * FROM response_rows")
+        run(fake, repairs, "--limit", 3, "--answers", 3, "--repeats", 2)
+
+    after = rows("run.db", "SELECT * FROM response_rows")
+    assert before == after[: len(before)]
+    assert len(after) == 3 * 6 * 6
+    assert sum(request["n"] for request in fake.requests) == len(after)
+    seeds = rows(
+        "run.db", "SELECT count(DISTINCT seed) AS n FROM responses GROUP BY sample_id, level"
+    )
+    assert {row["n"] for row in seeds} == {6}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "n_requests"),
+    [({"max_n": 4}, {4: 2, 1: 1}), ({"ignores_n": True}, {1: 8})],
+    ids=["refuses above four", "ignores n"],
+)
+def test_fewer_choices_are_topped_up(repairs, behaviour, n_requests):
+    """A capped or ignored n costs requests and never an answer."""
+    with fakes.serve(**behaviour) as fake:
+        run(fake, repairs, "--limit", 1, "--levels", 2, "--max-in-flight", 1)
+        plain = rows("run.db", "SELECT * FROM response_rows ORDER BY level, repeat, answer")
+    with fakes.serve() as whole:
+        run(whole, repairs, "--limit", 1, "--levels", 2, db="whole.db")
+
+    asked = [request["n"] for request in fake.requests]
+    for n, least in n_requests.items():
+        assert asked.count(n) >= 3 * least
+    assert asked[0] == 9
+    assert asked.count(9) == 1  # learned at once
+    same = rows("whole.db", "SELECT * FROM response_rows ORDER BY level, repeat, answer")
+    assert [(r["seed"], r["text"]) for r in plain] == [(r["seed"], r["text"]) for r in same]
+
+
+def test_changed_settings_are_refused_by_name(repairs):
+    """Answers to different questions do not mix."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 1)
+
+        text = run(fake, repairs, "--limit", 1, "--temperature", 0.9, "--seed", 3, code=2)
+
+    assert "sampling.temperature: was 0.3, is 0.9" in text
+    assert "seed: was 0, is 3" in text
+
+
+def test_an_edited_row_is_a_new_sample_and_moved_rows_are_none(repairs):
+    """Answers follow content and id, never the place in the file."""
+    with fakes.serve() as fake:
+        run(fake, repairs)
+        lines = repairs.read_text().splitlines()
+        edited = json.loads(lines[0])
+        edited["input"] += "\n# edited\n"
+        lines[0] = json.dumps(edited)
+        new = json.loads(lines[1]) | {"id": "new"}
+        repairs.write_text("\n".join([json.dumps(new), *reversed(lines)]))
+        del fake.requests[:]
+        run(fake, repairs)
+
+    assert len(fake.requests) == 12
+    current = rows("run.db", "SELECT sample_id, count(*) AS n FROM responses GROUP BY 1")
+    assert {row["n"] for row in current} == {54}
+    assert len(current) == 7
+    assert rows("run.db", "SELECT count(*) AS n FROM response_rows") == [{"n": 8 * 54}]
+
+
+def test_temperature_0_asks_for_one_answer(repairs):
+    """Nine greedy answers would be nine copies."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 1, "--temperature", 0)
+
+    assert [request["n"] for request in fake.requests] == [1] * 6
+
+
+def test_failures_are_stored_once_and_told(repairs):
+    """A prompt that does not fit is asked once, is no answer, and gives exit code 3."""
+    too_long = (400, {}, {"error": {"message": "exceeds the available context size"}})
+    with fakes.serve(fail_if=lambda prompt: too_long if "total_0" in prompt else None) as fake:
+        run(fake, repairs, code=3)
+        bad = [r for r in fake.requests if "total_0" in r["messages"][0]["content"]]
+        n_first = len(fake.requests)
+        run(fake, repairs, code=3)
+
+    assert len(bad) >= 1
+    assert len(fake.requests) == n_first
+    failed = rows("run.db", "SELECT DISTINCT kind, phase, attempts FROM failures")
+    assert failed == [{"kind": "context_overflow", "phase": "status", "attempts": 1}]
+    status = json.loads(memoprobe("status", "run.db", "--json"))
+    assert status["failed"] == {"context_overflow": 9 * len(bad)}
+    assert status["left"] == 0
+
+
+def test_permanent_failures_are_retried_on_demand(repairs):
+    """--retry-failed asks again what failed for good."""
+    broken = (400, {}, {"error": {"message": "no"}})
+    with fakes.serve(fail_if=lambda prompt: broken) as fake:
+        run(fake, repairs, "--limit", 1, code=3)
+        fake.fail_if = lambda prompt: None
+        run(fake, repairs, "--limit", 1, code=3)
+        run(fake, repairs, "--limit", 1, "--retry-failed")
+
+    assert rows("run.db", "SELECT count(*) AS n FROM failures") == [{"n": 0}]
+    assert rows("run.db", "SELECT count(*) AS n FROM responses") == [{"n": 54}]
+
+
+def test_an_error_within_a_200_is_asked_again_next_time(repairs):
+    """Quota errors in a success body are no answers and are not replayed."""
+    broken = (200, {}, {"error": {"message": "overloaded"}})
+    with fakes.serve(fail_if=lambda prompt: broken) as fake:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("memoprobe.endpoints.retry.FIRST_WAIT_S", 0.01)
+            run(fake, repairs, "--limit", 1, code=3)
+        fake.fail_if = lambda prompt: None
+        del fake.requests[:]
+        run(fake, repairs, "--limit", 1)
+
+    assert len(fake.requests) == 6
+    assert rows("run.db", "SELECT count(*) AS n FROM failures") == [{"n": 0}]
+
+
+def test_states_are_kept_apart(repairs):
+    """Truncated, empty and thinking-only replies are states of their own, each asked once."""
+    states = {0: ("length", "def"), 1: ("length", None), 2: ("stop", ""), 3: ("stop", "def x(): 1")}
+    with fakes.serve(
+        text_of=lambda prompt, seed: {"content": states[seed % 4][1], "reasoning": "hm"},
+        finish_of=lambda prompt, seed: states[seed % 4][0],
+    ) as fake:
+        run(fake, repairs, "--limit", 2)
+
+    assert len(fake.requests) == 12
+    found = rows("run.db", "SELECT DISTINCT text, finish_reason, reasoning, state FROM responses")
+    assert sorted((r["state"], r["text"], r["finish_reason"]) for r in found) == [
+        ("empty", "", "stop"),
+        ("ok", "def x(): 1", "stop"),
+        ("truncated", "def", "length"),
+        ("truncated_empty", None, "length"),
+    ]
+    assert {r["reasoning"] for r in found} == {"hm"}
+    status = json.loads(memoprobe("status", "run.db", "--json"))
+    counted = rows("run.db", "SELECT state, count(*) AS n FROM responses GROUP BY 1")
+    by_state = {row["state"]: row["n"] for row in counted}
+    assert status["answered"] == 108
+    assert status["truncated"] == by_state["truncated"] + by_state["truncated_empty"]
+    assert status["empty"] == by_state["empty"] + by_state["truncated_empty"]
+
+
+def test_text_that_utf_8_cannot_hold_survives(repairs):
+    """Half a surrogate pair and a NUL come back equal, and the export is valid JSON."""
+    odd = "x = '\ud835'\x00 é"
+    with fakes.serve(text_of=lambda prompt, seed: odd) as fake:
+        run(fake, repairs, "--limit", 1)
+
+    lines = memoprobe("export", "run.db", "--table", "responses", "--format", "jsonl").splitlines()
+    assert {json.loads(line)["text"] for line in lines} == {odd}
+    memoprobe("report", "run.db")
+
+
+def test_everything_works_on_a_finished_run(repairs):
+    """Status, compare, report, export and score agree with what was stored."""
+    with fakes.serve() as fake:
+        summary = run(fake, repairs)
+
+    assert memoprobe("score", "run.db") == summary
+    status = json.loads(memoprobe("status", "run.db", "--json"))
+    assert status["planned"] == status["answered"] == 324
+    assert set(status) == {"planned", "answered", "truncated", "empty", "failed", "left", "cells"}
+    assert "repairs" in memoprobe("status", "run.db")
+    compared = json.loads(memoprobe("compare", "run.db", "--json"))
+    assert {row["question"] for row in compared["rows"]} == {"memorization"}
+    assert {f["size"] for f in compared["families"]} <= {0, 1}
+    assert "memorization" in memoprobe("compare", "run.db")
+    memoprobe("report", "run.db", "-o", "page.html", "--figures", "figures")
+    for form in ("csv", "jsonl", "parquet"):
+        memoprobe("export", "run.db", "--table", "scores", "--format", form, "-o", f"s.{form}")
+    scores = list(csv.DictReader(Path("s.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(scores) == 2 * 324
+    assert memoprobe("export", "run.db", "--table", "samples").count("\n") > 6
+
+
+def test_a_metric_can_be_scored_alone_and_names_left_renamed(repairs):
+    """The perfect repairer is perfect only when renamed names are mapped back."""
+
+    def perfect(prompt, seed):
+        code = prompt.split("```python\n")[1].split("```")[0]
+        return f"```python\n{code.replace(' - ', ' + ', 1)}```"
+
+    with fakes.serve(text_of=perfect) as fake:
+        run(fake, repairs, "--limit", 2)
+    mean = "SELECT min(value) AS low FROM scores WHERE metric = 'token_levenshtein'"
+    assert rows("run.db", mean) == [{"low": 1.0}]
+
+    memoprobe("score", "run.db", "--metric", "token_levenshtein", "--no-map-back")
+
+    assert rows("run.db", mean)[0]["low"] < 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["run", "--model", "m", "--benchmark", "b.jsonl"], 2, "--base-url"),
+        (["run", "study.toml"], 2, "no study file study.toml"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "humanevil"],
+         2, "humaneval"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "humaneval"],
+         2, "memoprobe fetch humaneval"),
+        (["run", "--base-url", "ftp://x", "--model", "m", "--benchmark", "r.jsonl", "--task",
+          "program_repair"], 2, "http://"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "r.jsonl"],
+         2, "--task"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "r.jsonl",
+          "--task", "program_repair"], 2, "is the server running"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "r.jsonl",
+          "--task", "program_repair", "--api-key-env", "NO_SUCH"], 2, "NO_SUCH"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "bad.jsonl",
+          "--task", "program_repair"], 2, "bad.jsonl"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "r.jsonl",
+          "--task", "program_repair", "--perturbation", "nonsense"], 2, "rename"),
+        (["run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--benchmark", "r.jsonl",
+          "--task", "program_repair", "--levels", "0"], 2, "levels"),
+        (["status", "missing.db"], 2, "no run database missing.db"),
+        (["score", "missing.db"], 2, "missing.db"),
+        (["status", "text.db"], 2, "text.db"),
+        (["export", "empty.db", "--table", "nonsense"], 2, "scores"),
+        (["export", "empty.db", "--format", "parquet"], 2, "--out"),
+        (["fetch", "humaneval", "--from", "nowhere"], 2, "nowhere"),
+        (["benchmarks", "nonsense"], 2, "known"),
+        (["check", "http://127.0.0.1:9/v1"], 75, "cannot reach"),
+        (["check", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH"], 2, "NO_SUCH"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)  # fmt: skip
+def test_mistakes_get_one_message_and_the_right_exit_code(repairs, arguments, code, words):
+    """Each message names what is wrong and how to mend it, without a traceback."""
+    repairs.rename("r.jsonl")
+    Path("bad.jsonl").write_text('{"id": 1, "input": "x"}\n{"id": 2, "in', encoding="utf-8")
+    Path("text.db").write_text("no database, however long it is " * 99, encoding="utf-8")
+    with cli.open_store(Path("empty.db"), write=True):
+        pass
+
+    text = memoprobe(*arguments, code=code)
+
+    assert words in text
+
+
+def test_a_wrong_model_is_told_before_anything_is_asked(repairs):
+    """The message lists what the server does serve."""
+    with fakes.serve(models=["other"]) as fake:
+        text = run(fake, repairs, code=2)
+
+    assert "'fake'" in text
+    assert "it serves: other" in text
+
+
+def test_a_refused_key_ends_the_run_at_once(repairs, monkeypatch):
+    """An error that every request would meet does not burn the plan item by item."""
+    monkeypatch.setenv("KEY", "sk-test-CANARY-123")
+    body = {"error": "Unauthorized", "headers": {"authorization": "Bearer sk-test-CANARY-123"}}
+    with fakes.serve(fail_if=lambda prompt: (401, {}, body)) as fake:
+        text = run(fake, repairs, "--api-key-env", "KEY", code=2)
+
+    assert len(fake.requests) <= 16
+    assert "the server refuses the key" in text
+    assert "CANARY" not in text
+    assert fake.headers[0]["authorization"] == "Bearer sk-test-CANARY-123"
+    assert b"CANARY" not in Path("run.db").read_bytes()
+
+
+def test_a_study_file_runs_as_well(repairs):
+    """The file's name names the database; flags override the file."""
+    with fakes.serve() as fake:
+        Path("tiny.toml").write_text(
+            f"""
+            levels = 3
+            [sampling]
+            max_tokens = 64
+            [[models]]
+            name = "mine"
+            model = "fake"
+            base_urls = ["{fake.url}", "{fake.url}/"]
+            interface = "completions"
+            requests_per_minute = 6000
+            tokens_per_minute = 60000000
+            extra_body = {{ top_k = 5 }}
+            [[benchmarks]]
+            path = "repairs.jsonl"
+            task = "program_repair"
+            """,
+            encoding="utf-8",
+        )
+        plan = json.loads(memoprobe("plan", "tiny.toml", "--json"))
+        assert "samples" in memoprobe("plan", "tiny.toml")
+        memoprobe("run", "tiny.toml", "--repeats", 1, "--placebo")
+        pilot = json.loads(memoprobe("plan", "tiny.toml", "--json", "--db", "tiny.db"))
+        stated = json.loads(memoprobe("plan", "tiny.toml", "--json", "--sd", 0.1))
+
+    assert plan["samples"] == 6
+    assert plan["answers"] == 6 * 4 * 9
+    assert plan["price"] is None
+    assert plan["smallest_effect"] is None
+    assert pilot["smallest_effect"] is not None
+    assert stated["smallest_effect"] == pytest.approx(2.80 * 0.1 * (1 / 4 + 1 / 2) ** 0.5)
+    assert {r["max_tokens"] for r in fake.requests} == {64}
+    assert {r["top_k"] for r in fake.requests} == {5}
+    assert all("prompt" in request for request in fake.requests)
+    assert rows(
+        "tiny.db", "SELECT DISTINCT perturbation AS p, count(*) AS n FROM responses GROUP BY 1"
+    ) == [
+        {"p": "placebo", "n": 72},
+        {"p": "rename", "n": 72},
+    ]
+    assert "--model" in memoprobe("run", "tiny.toml", "--model", "x", code=2)
+
+
+def test_check_says_what_an_endpoint_can():
+    """Each lack comes with a sentence of advice."""
+    with fakes.serve(ignores_n=True) as fake:
+        found = {row["name"]: row for row in json.loads(memoprobe("check", fake.url, "--json"))}
+        text = memoprobe("check", fake.url.removesuffix("/v1"), "--model", "other")
+
+    assert found["chat"]["ok"]
+    assert found["seed"]["ok"]
+    assert not found["n > 1"]["ok"]
+    assert "nothing to do" in found["n > 1"]["advice"]
+    assert not found["prompt log-probabilities"]["ok"]
+    assert "check the name" in text
+
+
+def test_benchmarks_lists_the_registry():
+    """One object a use, with the keys that scripts rely on."""
+    found = json.loads(memoprobe("benchmarks", "--json"))
+
+    keys = "name task category dataset languages perturbation reference tests rows hub_id licence"
+    assert set(found[0]) == {*keys.split(), "source", "available"}
+    assert "humaneval" in memoprobe("benchmarks")
+    assert "openai" in memoprobe("benchmarks", "humaneval")
+
+
+def test_every_command_has_help_with_an_example():
+    """Help shows how a command is used."""
+    commands = [
+        command.name or command.callback.__name__ for command in cli.app.registered_commands
+    ]
+
+    for command in commands:
+        result = CliRunner().invoke(cli.app, [command, "--help"])
+        assert result.exit_code == 0
+        assert "Example" in result.output
+    assert memoprobe("--version").startswith("memoprobe 0.")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_a_stopped_run_goes_on_where_it_was(repairs, number, code):
+    """No stored slot is asked again, and the tables equal those of an undisturbed run."""
+    with fakes.serve(delay_s=0.05) as fake:
+        command = [
+            sys.executable, "-m", "memoprobe", "run", "--base-url", fake.url, "--model", "fake",
+            "--benchmark", str(repairs), "--task", "program_repair", "--db", "run.db",
+            "--max-in-flight", "2",
+        ]  # fmt: skip
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while len(fake.requests) < 12:
+            time.sleep(0.01)
+        process.send_signal(number)
+        errors = process.communicate(timeout=60)[1]
+        assert process.returncode == code, errors
+        assert "Traceback" not in errors
+        kept = rows("run.db", "SELECT key FROM response_rows")
+        assert rows("run.db", "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+        before = len(fake.requests)
+        fake.delay_s = 0
+        run(fake, repairs)
+        asked = sum(request["n"] for request in fake.requests[before:])
+        run(fake, repairs, db="whole.db")
+
+    assert 0 < len(kept) < 324
+    assert asked == 324 - len(kept)
+    for table in ("scores", "sensitivities", "comparisons", "curves"):
+        assert rows("run.db", f"SELECT * FROM {table}") == rows(
+            "whole.db", f"SELECT * FROM {table}"
+        )
+
+
+def test_a_second_writer_is_refused_politely(repairs):
+    """The message names the process that holds the database."""
+    with fakes.serve() as fake, cli.open_store(Path("run.db"), write=True):
+        text = run(fake, repairs, code=2)
+
+    assert "is writing this database" in text

@@ -1,0 +1,270 @@
+"""Check client and flow against servers that mislead, stall and go away."""
+
+import asyncio
+import random
+import socket
+import threading
+import time
+
+import pytest
+
+from memoprobe.endpoints.client import Client, address
+from memoprobe.endpoints.flow import Flow, sleep
+from memoprobe.errors import (
+    ConfigError,
+    EndpointDown,
+    EndpointRefused,
+    EndpointUnavailable,
+    RateLimited,
+    RequestRejected,
+)
+from memoprobe.records import Request, Sampling, Slot
+from tests import fakes
+
+
+def request(prompt="hello", interface="chat"):
+    return Request(
+        model="m",
+        served_model="fake",
+        benchmark="b",
+        sample_id="s",
+        perturbation="rename",
+        level=0,
+        interface=interface,
+        prompt=prompt,
+        sampling=Sampling(),
+        slots=(Slot(1, 1, 7, b"k"),),
+    )
+
+
+def call(client, method, *arguments):
+    async def act():
+        async with client:
+            return await getattr(client, method)(*arguments)
+
+    return asyncio.run(act())
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
+def test_every_way_to_write_the_base_url_reaches_the_server(ending):
+    """With or without the version, a slash, or the path of a call."""
+    with fakes.serve() as fake:
+        client = Client(base_url=fake.url.removesuffix("/v1") + ending)
+
+        server = call(client, "discover")
+
+    assert server.url == fake.url
+    assert server.names == ["fake"]
+
+
+@pytest.mark.parametrize("ending", ["/proxy/v1", "/proxy", "/proxy/v1/completions"])
+def test_a_path_in_front_is_kept(ending):
+    """A proxy's path is found as well."""
+    with fakes.serve(prefix="/proxy/v1") as fake:
+        client = Client(base_url=fake.url.removesuffix("/proxy/v1") + ending)
+
+        assert call(client, "discover").url == fake.url
+
+
+@pytest.mark.parametrize("interface", ["chat", "completions"])
+def test_a_server_without_a_list_of_models_is_found_by_asking(interface):
+    """One token shows that the path is right."""
+    with fakes.serve(listed=False) as fake:
+        client = Client(base_url=fake.url.removesuffix("/v1"))
+
+        server = call(client, "discover", "fake", interface)
+
+    assert server.url == fake.url
+    assert server.names == []
+
+
+def test_no_api_is_one_message():
+    """It names where was looked."""
+    with fakes.serve(prefix="/elsewhere") as fake, pytest.raises(ConfigError) as caught:
+        call(Client(base_url=fake.url.replace("/elsewhere", "/v1")), "discover", "fake")
+
+    assert "no OpenAI-compatible API at http://127.0.0.1:" in str(caught.value)
+
+
+def test_nobody_listening_is_down():
+    """Refused connections are told from wrong paths."""
+    with pytest.raises(EndpointDown, match="cannot reach"):
+        call(Client(base_url="http://127.0.0.1:9/v1"), "discover")
+
+
+def test_a_name_that_is_not_listed_may_still_be_served():
+    """Hosted services answer for names that they do not list."""
+    with fakes.serve(unlisted=["hidden"]) as fake:
+        call(Client(base_url=fake.url), "prepare", "hidden", "chat")
+
+    assert fake.requests[0]["model"] == "hidden"
+
+
+def test_another_model_s_answers_are_refused():
+    """A server that answers for any name is told by the name it answers with."""
+    with fakes.serve() as fake:
+        fake.script.append((200, {}, {"model": "fake", "choices": [{"message": {"content": "x"}}]}))
+
+        with pytest.raises(ConfigError, match="does not serve 'other'; it serves: fake"):
+            call(Client(base_url=fake.url), "prepare", "other", "chat")
+
+
+def test_secrets_in_the_url_go_to_the_server_and_nowhere_else():
+    """User info and query are sent as they should be and are in no name and no error."""
+    script = [(500, {}, {"error": {"message": "user:CANARY1 CANARY1 dXNlcjpDQU5BUlkx CANARY2"}})]
+    with fakes.serve() as fake:
+        fake.script.extend(script)
+        url = fake.url.replace("http://", "http://user:CANARY1@") + "?key=CANARY2"
+        client = Client(base_url=url)
+
+        with pytest.raises(EndpointUnavailable) as caught:
+            call(client, "send", request(), request().slots)
+
+    assert fake.headers[0]["authorization"] == "Basic dXNlcjpDQU5BUlkx"
+    assert fake.paths[0].endswith("?key=CANARY2")
+    assert "CANARY" not in str(caught.value) + client.name + repr(caught.value.__cause__)
+    assert "dXNl" not in str(caught.value)
+    assert client.name == fake.url
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x/v1", "http://", ""])
+def test_what_is_no_url_is_told(url):
+    """The message shows what one looks like."""
+    with pytest.raises(ConfigError, match="http://127"):
+        address(url, None)
+
+
+def test_a_server_that_stalls_is_left_at_the_limit():
+    """The limit is on the whole reply, also when bytes trickle in."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def trickle():
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(40):
+                time.sleep(0.05)
+                try:
+                    connection.sendall(b" ")
+                except OSError:
+                    return
+
+    thread = threading.Thread(target=trickle, daemon=True)
+    thread.start()
+    client = Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout_s=0.3)
+
+    with pytest.raises(EndpointUnavailable) as caught:
+        call(client, "send", request(), request().slots)
+
+    assert caught.value.kind == "timeout"
+    assert "0.3 s" in str(caught.value)
+    thread.join()
+    listener.close()
+
+
+def test_a_connection_that_breaks_is_worth_another_attempt():
+    """A server that closes without a word is unavailable."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hang_up():
+        connection, _ = listener.accept()
+        connection.close()
+
+    thread = threading.Thread(target=hang_up, daemon=True)
+    thread.start()
+    client = Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+
+    with pytest.raises(EndpointUnavailable, match="cannot reach"):
+        call(client, "send", request(), request().slots)
+
+    thread.join()
+    listener.close()
+
+
+def test_half_a_surrogate_pair_is_refused_for_that_request_alone():
+    """The prompt cannot be sent as UTF-8, and that is said."""
+    with fakes.serve() as fake, pytest.raises(RequestRejected) as caught:
+        call(Client(base_url=fake.url), "send", request("x\ud835"), request().slots)
+
+    assert caught.value.kind == "unencodable"
+
+
+def test_the_gate_closes_for_all_and_opens_again():
+    """A second refusal of the same wave asks for no more time, unless the server names it."""
+
+    async def act():
+        flow, stop, rng = Flow(max_in_flight=4), asyncio.Event(), random.Random(0)
+        error = RateLimited("x", retry_after_s=0.1, status=429)
+        began = time.monotonic()
+        flow.refused(error, rng)
+        flow.refused(EndpointUnavailable("x", kind="connect", phase="connect"), rng)
+        await flow.turn(stop)
+        first = time.monotonic() - began
+        flow.refused(error, rng)
+        flow.refused(RateLimited("x", retry_after_s=0.2, status=429), rng)
+        began = time.monotonic()
+        await flow.turn(stop)
+        return first, time.monotonic() - began
+
+    first, second = asyncio.run(act())
+
+    assert first >= 0.1
+    assert second >= 0.2
+
+
+def test_patience_ends():
+    """An endpoint that answers nobody for long is down; an answer restores patience."""
+
+    async def act():
+        flow, rng = Flow(max_in_flight=1, patience_s=0.05), random.Random(0)
+        error = EndpointUnavailable("no route", kind="connect", phase="connect")
+        flow.refused(error, rng)
+        await asyncio.sleep(0.3)
+        flow.answered()
+        flow._opens_at = 0
+        flow.refused(error, rng)
+        await asyncio.sleep(0.6)
+        with pytest.raises(EndpointDown, match="no route"):
+            flow.refused(error, rng)
+
+    asyncio.run(act())
+
+
+def test_rates_are_kept():
+    """So many requests and so many tokens a minute, and a stop ends every wait."""
+
+    async def act():
+        stop = asyncio.Event()
+        starts = Flow(max_in_flight=9, requests_per_minute=1200)
+        tokens = Flow(max_in_flight=9, tokens_per_minute=60_000)
+        times = []
+        for flow in (starts, tokens):
+            began = time.monotonic()
+            for _ in range(4):
+                await flow.turn(stop, 50)
+            times.append(time.monotonic() - began)
+        stop.set()
+        began = time.monotonic()
+        tokens._opens_at = asyncio.get_running_loop().time() + 9
+        await tokens.turn(stop)
+        await sleep(9, stop)
+        return *times, time.monotonic() - began
+
+    requests_s, tokens_s, stopped_s = asyncio.run(act())
+
+    assert requests_s >= 0.14
+    assert tokens_s >= 0.14
+    assert stopped_s < 9  # seconds that it was to wait
+
+
+def test_a_refused_key_is_no_matter_of_the_path():
+    """It is told at once, without looking elsewhere."""
+    with fakes.serve() as fake:
+        fake.listed = (401, {}, {"error": "Unauthorized"})
+        client = Client(base_url=fake.url)
+
+        with pytest.raises(EndpointRefused):
+            call(client, "discover")
+
+    assert fake.paths == ["/v1/models"]

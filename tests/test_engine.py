@@ -1,0 +1,263 @@
+"""Check the flow of a run: retries, waits, limits, order, memory, writing under pressure."""
+
+import resource
+import sqlite3
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from memoprobe import engine
+from memoprobe.endpoints import retry
+from memoprobe.endpoints.client import Client
+from memoprobe.endpoints.flow import Flow
+from memoprobe.engine import Lane, Progress
+from memoprobe.errors import EndpointDown, StoreUnavailable
+from memoprobe.records import Failure, Request, Response, Sampling, Slot
+from tests import fakes
+
+
+def requests(n, n_slots=1):
+    for number in range(n):
+        yield Request(
+            model="m",
+            served_model="fake",
+            benchmark="b",
+            sample_id=f"s{number}",
+            perturbation="rename",
+            level=0,
+            interface="chat",
+            prompt=f"prompt {number}",
+            sampling=Sampling(),
+            slots=tuple(
+                Slot(1, answer + 1, 1000 * number + answer, b"%d:%d" % (number, answer))
+                for answer in range(n_slots)
+            ),
+        )
+
+
+def lane(fake, plan, *, in_flight=8, timeout_s=30.0, patience_s=60.0):
+    return Lane(
+        model="m",
+        requests=iter(plan),
+        client=Client(base_url=fake.url, timeout_s=timeout_s),
+        flow=Flow(max_in_flight=in_flight, patience_s=patience_s),
+    )
+
+
+def work(*lanes, save=None):
+    """Run lanes and return the outcomes and the progress."""
+    outcomes, progress = [], Progress()
+    save = save or (lambda *records: outcomes.extend(records))
+    engine.run(lanes, save, progress, lambda _: None)
+    return outcomes, progress
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+
+
+def test_answers_are_filed_by_the_index_of_their_choice():
+    """Also when the server lists the choices in another order or all as number 0."""
+
+    def reply(order, indices):
+        choices = [
+            {"index": i, "message": {"content": f"{p}"}}
+            for p, i in zip(order, indices, strict=False)
+        ]
+        return 200, {}, {"choices": choices, "usage": {"completion_tokens": 8}}
+
+    with fakes.serve() as fake:
+        fake.script += [reply((2, 0, 1), (2, 0, 1)), reply((0, 1, 2), (0, 0, 0))]
+        outcomes, progress = work(lane(fake, requests(2, 3), in_flight=1))
+
+    assert [(o.sample_id, o.answer, o.text) for o in outcomes] == [
+        ("s0", 1, "0"), ("s0", 2, "1"), ("s0", 3, "2"),
+        ("s1", 1, "0"), ("s1", 2, "1"), ("s1", 3, "2"),
+    ]  # fmt: skip
+    assert [o.completion_tokens for o in outcomes] == [3, 3, 2] * 2
+    assert progress.tokens == 16
+
+
+def test_a_choice_with_an_impossible_index_is_left_out_and_asked_again():
+    """Nothing is filed where it does not belong."""
+    with fakes.serve() as fake:
+        fake.script.append((200, {}, {"choices": [{"index": 7, "message": {"content": "?"}}]}))
+        outcomes, _ = work(lane(fake, requests(1)))
+
+    assert len(fake.requests) == 2
+    assert [o.text for o in outcomes] == [fakes.answer("prompt 0", 0)]
+
+
+def test_llama_cpp_counts_the_tokens_of_one_choice():
+    """The dialect says so; the other choices' tokens are not known."""
+    with fakes.serve(owned_by="llamacpp") as fake:
+        outcomes, _ = work(lane(fake, requests(1, 3)))
+
+    assert [o.completion_tokens for o in outcomes] == [60, None, None]
+
+
+def test_a_server_s_wish_to_wait_is_honoured_by_all():
+    """After the first wave nothing is sent before the wait is over; no attempt is charged."""
+    with fakes.serve() as fake:
+        fake.refuse_until = time.monotonic() + 1
+        outcomes, progress = work(lane(fake, requests(40), in_flight=20))
+        late = [moment for moment in fake.times if moment > fake.times[0] + 0.5]
+
+    assert len(outcomes) == 40
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
+    assert min(late) >= fake.times[0] + 1
+    assert len(fake.times) <= 60
+    assert progress.retries == len(fake.times) - 40
+
+
+def test_passing_faults_are_tried_again_and_lasting_ones_stored(quick):
+    """Five attempts, then a failure with its class, which another run may mend."""
+    bad = (500, {}, "Internal Server Error")
+    with fakes.serve(fail_if=lambda prompt: bad if prompt == "prompt 1" else None) as fake:
+        fake.script += [bad, bad]
+        outcomes, progress = work(lane(fake, requests(3, 2), in_flight=1))
+
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert [(f.sample_id, f.answer, f.kind, f.attempts, f.permanent) for f in failures] == [
+        ("s1", 1, "server_error", 5, False),
+        ("s1", 2, "server_error", 5, False),
+    ]
+    assert len(outcomes) == 6
+    assert progress.failed == Counter(server_error=2)
+
+
+def test_timeouts_are_tried_twice_the_second_time_longer(quick):
+    """Then the class names the limit."""
+    with fakes.serve(delay_s=5) as fake:
+        outcomes, _ = work(lane(fake, requests(1), timeout_s=0.2))
+
+    assert len(fake.requests) == 2
+    assert outcomes[0].kind == "timeout"
+    assert outcomes[0].attempts == 2
+    assert "limit of 0.4 s" in outcomes[0].detail
+
+
+def test_an_endpoint_that_dies_ends_its_lane_and_no_other():
+    """The fault is told; the other model's answers are all there."""
+    with fakes.serve() as fake:
+        dead = fakes.Fake(url="http://127.0.0.1:9/v1")
+        lanes = lane(dead, requests(5)), lane(fake, requests(5))
+        outcomes, _ = work(*lanes)
+
+    assert isinstance(lanes[0].fault, EndpointDown)
+    assert lanes[1].fault is None
+    assert len(outcomes) == 5
+
+
+def test_a_server_that_goes_away_in_the_middle_ends_the_run_after_patience(quick):
+    """Nothing is charged to the requests; they stay to be asked."""
+
+    def leave(prompt):
+        if prompt == "prompt 3":
+            fake.script.extend([(429, {}, {"error": "busy"})] * 1000)
+        return
+
+    with fakes.serve(fail_if=leave) as fake:
+        one = lane(fake, requests(20), in_flight=2, patience_s=0.3)
+        outcomes, _ = work(one)
+
+    assert isinstance(one.fault, EndpointDown)
+    assert "no answer for" in str(one.fault)
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
+
+
+def test_a_store_that_cannot_write_ends_the_run():
+    """A full disk stops the asking; it is no traceback."""
+
+    def full(*records):
+        msg = "disk full"
+        raise StoreUnavailable(msg)
+
+    with fakes.serve() as fake:
+        one = lane(fake, requests(500))
+        work(one, save=full)
+
+    assert isinstance(one.fault, StoreUnavailable)
+    assert len(fake.requests) < 50
+
+
+def test_the_feeder_s_fault_ends_the_lane():
+    """An error while variants are made is told like any other."""
+
+    def plan():
+        yield from requests(2)
+        msg = "gone"
+        raise StoreUnavailable(msg)
+
+    with fakes.serve() as fake:
+        one = lane(fake, plan())
+        work(one)
+
+    assert isinstance(one.fault, StoreUnavailable)
+
+
+def test_memory_and_start_do_not_depend_on_the_plan():
+    """Two hundred thousand requests planned, two thousand answered: little more is drawn."""
+    drawn, answered = [0], [0]
+
+    def plan():
+        for request in requests(200_000):
+            drawn[0] += 1
+            yield request
+
+    def save(*records):
+        answered[0] += len(records)
+        if answered[0] >= 2_000:
+            msg = "enough"
+            raise StoreUnavailable(msg)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with fakes.serve() as fake:
+        work(lane(fake, plan(), in_flight=32), save=save)
+
+    assert drawn[0] < 2_500
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+
+
+def test_the_status_names_the_oldest_request():
+    """A hanging server is seen on the line, with the item that hangs."""
+    seen = []
+    with fakes.serve(delay_s=1.3) as fake:
+        engine.run(
+            [lane(fake, requests(1))],
+            lambda *records: None,
+            Progress(left=1),
+            lambda progress: seen.append(progress.oldest),
+        )
+
+    age, item = next(oldest for oldest in seen if oldest is not None)
+    assert age > 0.5
+    assert item == "b s0 level 0 (m)"
+    assert seen[-1] is None
+
+
+def test_a_writer_waits_for_another_process(tmp_path):
+    """A reader in a loop and a write transaction held for a while cost no row."""
+    from memoprobe.store import open_store
+    from tests.test_store import response, sample
+
+    path = Path("run.db")
+    with open_store(path, write=True) as store:
+        store.add_samples([sample()])
+        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.6, other.rollback)
+        timer.start()
+        for answer in range(1, 501):
+            store.save(response(answer=answer, key=b"%d" % answer))
+            if answer % 100 == 0:
+                with open_store(path, write=False) as reader:
+                    reader.query("SELECT * FROM responses")
+        store.flush()
+        timer.join()
+        other.close()
+        assert store.query("SELECT count(*) AS n FROM responses") == [{"n": 500}]

@@ -1,0 +1,78 @@
+"""Check which errors are tried again, and when."""
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+
+from memoprobe.endpoints import retry
+from memoprobe.errors import EndpointUnavailable, RateLimited, RequestRejected
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def unavailable(kind):
+    return EndpointUnavailable("x", kind=kind, phase="wait")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "4"}, 4.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "1500ms"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 2026 12:00:30 GMT"}, 30.0),
+        ({"retry-after": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_comes_in_seconds_milliseconds_or_as_a_date(headers, seconds):
+    """All forms that servers send are read; nonsense is none."""
+    assert retry.retry_after_s(headers, NOW) == seconds
+
+
+def test_waits_grow_with_jitter_up_to_a_limit():
+    """The ceiling doubles; the wait lies in its upper half."""
+    rng = random.Random(0)
+    error = unavailable("server_error")
+
+    for attempts, ceiling in ((1, 0.5), (2, 1.0), (5, 8.0), (20, 30.0)):
+        waits = [retry.wait_s(error, attempts, rng) for _ in range(50)]
+        assert min(waits) >= ceiling / 2
+        assert max(waits) <= ceiling
+        assert len(set(waits)) > 1
+
+
+def test_a_server_s_wish_is_followed_and_a_little_more():
+    """Nobody comes back early, and not all at once."""
+    rng = random.Random(0)
+    error = RateLimited("x", retry_after_s=4.0, status=429)
+
+    waits = [retry.wait_s(error, 1, rng) for _ in range(50)]
+
+    assert min(waits) >= 4.0
+    assert max(waits) <= 4.4
+
+
+def test_attempts_end():
+    """Timeouts sooner than other faults; what is final is not tried again."""
+    assert retry.may_retry(unavailable("timeout"), 1)
+    assert not retry.may_retry(unavailable("timeout"), 2)
+    assert retry.may_retry(unavailable("server_error"), 4)
+    assert not retry.may_retry(unavailable("server_error"), 5)
+    assert not retry.may_retry(RequestRejected("x", kind="bad_request", phase="status"), 0)
+
+
+def test_waiting_for_the_endpoint_costs_no_attempt():
+    """A rate limit or a server that is away is not this request's fault."""
+    assert not retry.charged(RateLimited("x", retry_after_s=None, status=429))
+    assert not retry.charged(unavailable("connect"))
+    assert retry.charged(unavailable("timeout"))
+
+
+def test_the_second_attempt_has_more_time():
+    """Healthy long generations are not cut twice at the same place."""
+    assert retry.limit_s(10, 0) == 10
+    assert retry.limit_s(10, 1) == 20

@@ -1,0 +1,352 @@
+"""Check the statistics against slow transcriptions, SciPy and published examples."""
+
+import tracemalloc
+from collections import Counter
+from itertools import pairwise, permutations
+from math import factorial, prod, sqrt
+from statistics import fmean, stdev
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from memoprobe.stats.correction import benjamini_hochberg, bonferroni, holm
+from memoprobe.stats.interval import mean_interval, welch_difference
+from memoprobe.stats.rank import cliffs_delta, mann_whitney
+from memoprobe.stats.resample import mean_largest_steps, permute, shuffles, upper_p
+
+tied_values = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=12)
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+def dominance(a, b):
+    return np.sign(np.subtract.outer(np.array(a), np.array(b)))
+
+
+@given(tied_values, tied_values)
+def test_u_counts_the_pairs_won(a, b):
+    """U is the number of pairs in which a is larger, ties by half."""
+    won = dominance(a, b)
+
+    assert mann_whitney(a, b).statistic == (won == 1).sum() + (won == 0).sum() / 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "p"),
+    [
+        pytest.param([1, 2], [3, 4, 5], 0.2, id="exact: 2 of 10 splits are as extreme"),
+        pytest.param([1], [2, 3], 2 / 3, id="exact: 2 of 3 splits are as extreme"),
+        pytest.param([0.1] * 3, [0.1] * 4, 1.0, id="all equal"),
+    ],
+)
+def test_u_test_by_hand(a, b, p):
+    """Small U tests agree with counting by hand."""
+    assert mann_whitney(a, b).p_value == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 400), (8, 251), (9, 9), (60, 70)])
+def test_u_test_is_scipys(n, m):
+    """SciPy's exact test is used up to 8 values and 2,000 pairs, its approximation above."""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(0.3, 1, n), rng.normal(0, 1, m)
+    method = "exact" if n * m == 2000 else "asymptotic"
+
+    expected = stats.mannwhitneyu(a, b, alternative="two-sided", method=method)
+
+    assert mann_whitney(a, b) == (expected.statistic, expected.pvalue)
+
+
+def test_cliffs_delta_of_a_published_example():
+    """Delta and interval are those that R's effsize documents for Hess and Kromrey's data."""
+    treatment = [10, 10, 20, 20, 20, 30, 30, 30, 40, 50]
+    control = [10, 20, 30, 40, 40, 50]
+
+    assert cliffs_delta(treatment, control) == pytest.approx((-0.25, -0.7265846, 0.3890062))
+
+
+@given(tied_values, tied_values)
+def test_cliffs_interval_is_the_formula_on_the_dominance_matrix(a, b):
+    """Delta and its interval equal Feng and Cliff's formula, written on the whole matrix."""
+    d_ij = dominance(a, b)
+    n, m = d_ij.shape
+    d = d_ij.mean()
+    assume(abs(d) < 1)
+    rows = ((d_ij.mean(axis=1) - d) ** 2).sum()
+    columns = ((d_ij.mean(axis=0) - d) ** 2).sum()
+    s2 = (m**2 * rows + n**2 * columns - ((d_ij - d) ** 2).sum()) / (n * m * (n - 1) * (m - 1))
+    s2 = max(s2, (1 - d**2) / (n * m - 1))
+    t = stats.t.ppf(0.975, n + m - 2)
+    reach = t * sqrt(s2) * sqrt((1 - d**2) ** 2 + t**2 * s2)
+
+    low, high = ((d - d**3 + sign * reach) / (1 - d**2 + t**2 * s2) for sign in (-1, 1))
+
+    assert cliffs_delta(a, b) == pytest.approx((d, low, high), abs=1e-9)
+
+
+@given(tied_values, tied_values)
+def test_cliffs_delta_turns_round_with_its_groups(a, b):
+    """Swapping the groups mirrors the estimate and its interval, which hold each other."""
+    delta, low, high = cliffs_delta(a, b)
+
+    assert cliffs_delta(b, a) == pytest.approx((-delta, -high, -low))
+    assert -1 <= low <= delta <= high <= 1
+
+
+def test_groups_apart_have_wilsons_interval():
+    """Where nothing overlaps, the share of pairs won is bounded by the smaller group's Wilson."""
+    t2 = stats.t.ppf(0.975, 10 + 5 - 2) ** 2
+
+    delta = cliffs_delta(range(10, 20), range(5))
+
+    assert delta == pytest.approx((1, (5 - t2) / (5 + t2), 1))
+
+
+def test_cliffs_interval_covers():
+    """The 95 % interval holds the true delta in about 95 % of trials, with unequal spreads too."""
+    rng = np.random.default_rng(5)
+    truth = 2 * stats.norm.cdf(0.5 / sqrt(1 + 2**2)) - 1
+
+    covered = 0
+    for _ in range(1000):
+        _, low, high = cliffs_delta(rng.normal(0.5, 1, 30), rng.normal(0, 2, 40))
+        covered += low <= truth <= high
+
+    assert 930 <= covered <= 975
+
+
+def test_large_groups_need_no_matrix():
+    """Two groups of 20,000 are compared without their 400 million pairs in memory."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=20_000), rng.normal(size=20_000)
+
+    tracemalloc.start()
+    cliffs_delta(a, b)
+    mann_whitney(a, b)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 20e6
+
+
+def test_a_single_value_has_a_delta_and_no_interval():
+    """One value against others gives an estimate alone."""
+    assert cliffs_delta([3], [1, 2, 4]) == (pytest.approx(1 / 3), None, None)
+
+
+@pytest.mark.parametrize("compare", [mann_whitney, cliffs_delta, welch_difference])
+@pytest.mark.parametrize(("a", "b"), [([], [1.0]), ([1.0], [])])
+def test_an_empty_group_is_refused(compare, a, b):
+    """Nothing is invented for an empty group."""
+    with pytest.raises(ValueError, match="group"):
+        compare(a, b)
+
+
+@pytest.mark.parametrize(
+    ("correct", "adjusted"),
+    [
+        (bonferroni, [0.05, 0.2, 0.15, 0.025, 1.0]),
+        (holm, [0.04, 0.09, 0.09, 0.025, 0.5]),
+        (benjamini_hochberg, [0.025, 0.05, 0.05, 0.025, 0.5]),
+    ],
+)
+def test_corrections_by_hand(correct, adjusted):
+    """Each correction of five p-values is the one worked out by hand, in their order."""
+    assert correct([0.01, 0.04, 0.03, 0.005, 0.5]) == pytest.approx(adjusted)
+
+
+@given(p_values)
+def test_benjamini_hochberg_is_scipys(p):
+    """The false discovery rate is controlled as SciPy does."""
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p, method="bh"))
+
+
+@given(p_values)
+def test_holm_is_its_definition(p):
+    """Holm's value is the largest of (n - rank) times p over all p-values that are no larger."""
+    n, ordered = len(p), sorted(p)
+    expected = [
+        min(1, max((n - rank) * q for rank, q in enumerate(ordered) if q <= value)) for value in p
+    ]
+
+    assert holm(p) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("correct", [bonferroni, holm, benjamini_hochberg])
+def test_corrections_refuse_what_is_no_probability(correct):
+    """A value outside [0, 1] or none at all is a mistake; an empty family is not."""
+    assert correct([]) == []
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match=r"\[0, 1\]"):
+            correct([0.5, wrong])
+
+
+@given(st.lists(st.integers(-9, 9).map(float), min_size=2, max_size=9))
+def test_mean_interval_is_the_t_interval(values):
+    """The interval is that of SciPy's one-sample t test."""
+    assume(len(set(values)) > 1)
+
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+
+    assert mean_interval(values) == pytest.approx((fmean(values), expected.low, expected.high))
+
+
+@given(
+    st.lists(st.integers(-9, 9).map(float), min_size=2, max_size=9),
+    st.lists(st.integers(-9, 9).map(float), min_size=2, max_size=9),
+)
+def test_welch_is_scipys(a, b):
+    """Difference, interval, t, p and degrees of freedom are those of SciPy's unequal-variance t."""
+    assume(len(set(a)) > 1 and len(set(b)) > 1)
+    test = stats.ttest_ind(a, b, equal_var=False)
+    interval = test.confidence_interval(0.95)
+
+    expected = (
+        fmean(a) - fmean(b), interval.low, interval.high, test.statistic, test.pvalue, test.df,
+    )  # fmt: skip
+
+    assert welch_difference(a, b) == pytest.approx(expected, abs=1e-12)
+
+
+def test_welch_needs_the_spread_of_one_group_only():
+    """Against a constant group Welch's test is the one-sample t test."""
+    a = [0.1, 0.4, 0.3]
+
+    difference = welch_difference(a, [0.1] * 4)
+
+    assert difference.df == pytest.approx(2)
+    assert difference.statistic == pytest.approx((fmean(a) - 0.1) / (stdev(a) / sqrt(3)))
+
+
+@pytest.mark.parametrize("a", [[0.7], [0.7, 0.7, 0.7], [0.1 + 0.2, 0.3, 0.3]])
+def test_without_spread_there_is_an_estimate_alone(a):
+    """One value, or values equal but for rounding, have a mean and no interval."""
+    assert mean_interval(a) == (pytest.approx(fmean(a)), None, None)
+    assert welch_difference(a, [0.1, 0.1])[1:] == (None,) * 5
+    assert welch_difference(a, [0.1, 0.1]).estimate == pytest.approx(fmean(a) - 0.1)
+
+
+def test_an_empty_sample_has_no_mean():
+    """The mean of nothing is refused."""
+    with pytest.raises(ValueError, match="empty"):
+        mean_interval([])
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 5).flatmap(lambda n: st.lists(
+    st.lists(st.floats(0, 1), min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
+def test_largest_steps_are_means_over_all_orders(curves):
+    """The means equal a walk through every order of every curve."""
+    falls, changes = mean_largest_steps(np.array(curves))
+
+    for curve, fall, change in zip(curves, falls, changes, strict=True):
+        orders = list(permutations(curve))
+        assert fall == pytest.approx(fmean(max(a - b for a, b in pairwise(o)) for o in orders))
+        assert change == pytest.approx(
+            fmean(max(abs(a - b) for a, b in pairwise(o)) for o in orders)
+        )
+
+
+def mean_fall_by_counting(curve):
+    """Return the mean largest fall of distinct values by counting orders instead of visiting them.
+
+    Inserted in rising order, a value may stand last or before any value at most t below it.
+    """
+    ordered = sorted(curve)
+
+    def share_of_orders_with_falls_up_to(t):
+        return prod(
+            1 + sum(value - lower <= t for lower in ordered[:rank])
+            for rank, value in enumerate(ordered)
+        ) / factorial(len(ordered))
+
+    steps = sorted(high - low for low, high in permutations(ordered, 2) if high > low)
+    total = -min(b - a for a, b in pairwise(ordered)) / factorial(len(ordered))
+    before = 1 / factorial(len(ordered))
+    for step in steps:
+        share = share_of_orders_with_falls_up_to(step + 1e-12)
+        total += step * (share - before)
+        before = share
+    return total
+
+
+@pytest.mark.parametrize(("length", "tolerance"), [(6, 1e-9), (8, 1e-9), (9, 0.002), (12, 0.002)])
+def test_long_curves_are_sampled(length, tolerance):
+    """Up to 8 values every order counts; of a longer curve 40,320 random ones stand for all."""
+    curve = np.random.default_rng(length).random(length)
+
+    falls, _ = mean_largest_steps(curve[None])
+
+    assert falls[0] == pytest.approx(mean_fall_by_counting(curve), abs=tolerance)
+
+
+def test_many_curves_are_each_on_their_own():
+    """Working in blocks changes nothing."""
+    curves = np.random.default_rng(0).random((250, 6))
+
+    together = mean_largest_steps(curves)
+
+    for i in (0, 90, 91, 249):
+        alone = mean_largest_steps(curves[i : i + 1])
+        assert (together.fall[i], together.change[i]) == (alone.fall[0], alone.change[0])
+
+
+def test_shuffles_are_orders_of_all_values():
+    """Every column holds every position once, and first places are evenly taken."""
+    table = shuffles(6, 6000, np.random.default_rng(1))
+
+    assert (np.sort(table, axis=0) == np.arange(6)[:, None]).all()
+    assert stats.chisquare(np.bincount(table[0])).pvalue > 0.001
+
+
+def deal(sizes, values):
+    """Give every cell its values: one each, then a second to those with room, fullest first."""
+    left = iter(values)
+    cells = {cell: [] for cell in sizes}
+    for turn in range(max(sizes.values())):
+        for cell in sorted(sizes, key=lambda cell: -sizes[cell]):
+            if sizes[cell] > turn:
+                cells[cell].append(next(left))
+    return cells
+
+
+def repeat_falls(cells):
+    """Return each repeat's falls between the levels it has; none for a single level."""
+    curves = {}
+    for (_, repeat), dealt in sorted(cells.items()):
+        curves.setdefault(repeat, []).append(fmean(dealt))
+    return [[a - b for a, b in pairwise(c)] for _, c in sorted(curves.items()) if len(c) > 1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=5), min_size=2, max_size=4))
+def test_dealing_anew_fills_every_place_once(repeats):
+    """Means and falls are those of a literal dealing of the shuffled values over the places."""
+    sizes = Counter((level, repeat) for level, places in enumerate(repeats) for repeat in places)
+    values = np.random.default_rng(0).random(sizes.total())
+    table = shuffles(len(values), 5, np.random.default_rng(1))
+
+    permuted = permute(values, tuple(map(tuple, repeats)), table)
+
+    for column in range(5):
+        cells = deal(sizes, values[table[:, column]])
+        for level in range(len(repeats)):
+            pooled = [value for cell, dealt in cells.items() if cell[0] == level for value in dealt]
+            assert permuted.means[level, column] == pytest.approx(fmean(pooled))
+        falls = [list(rows[:, column]) for rows in permuted.falls]
+        assert [pytest.approx(fall) for fall in repeat_falls(cells)] == falls
+
+
+@pytest.mark.parametrize(
+    ("null", "p"),
+    [
+        ([0.1, 0.2, 0.4], 1 / 4),
+        ([0.1, 0.5, 0.9], 3 / 4),
+        ([0.1 + 0.2 + 0.2], 1.0),
+        ([], 1.0),
+    ],
+)
+def test_upper_p_counts_ties_and_itself(null, p):
+    """The p-value of .5 is (1 + as large) / (1 + all), and rounding breaks no tie."""
+    assert upper_p(0.5, np.array(null)) == p
