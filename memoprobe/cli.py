@@ -71,6 +71,11 @@ def _print(rows: Any, *, as_json: bool, columns: tuple[str, ...] = ()) -> None: 
     typer.echo(json.dumps(rows, indent=2) if as_json else aligned(rows, columns))
 
 
+def _warn(message: str | None) -> None:
+    if message is not None:
+        typer.echo(f"memoprobe: {message}", err=True)
+
+
 @app.command()
 def run(
     study_file: StudyFile = None,
@@ -80,24 +85,32 @@ def run(
         list[str] | None, typer.Option(help="A registered name, or a JSON Lines file with --task.")
     ] = None,
     task: Annotated[Task | None, typer.Option(help="The task of a JSON Lines file.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Samples a benchmark.")] = None,
-    db: Annotated[Path | None, typer.Option(help="The run database.")] = None,
-    levels: Annotated[int | None, typer.Option(help="Perturbation levels above 0.")] = None,
-    answers: Annotated[int | None, typer.Option(help="Answers a repeat.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Repeats.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Longest answer in tokens.")] = None,
-    max_in_flight: Annotated[int | None, typer.Option(help="Open requests an endpoint.")] = None,
-    timeout_s: Annotated[float | None, typer.Option(help="Longest wait for a reply.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of choices, variants, answers.")] = None,
-    interface: Annotated[Interface | None, typer.Option(help="How the model is asked.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Samples a benchmark (all).")] = None,
+    db: Annotated[Path | None, typer.Option(help="The run database (<study name>.db).")] = None,
+    levels: Annotated[int | None, typer.Option(help="Perturbation levels above 0 (5).")] = None,
+    answers: Annotated[int | None, typer.Option(help="Answers a repeat (3).")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repeats (3).")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature (0.3).")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling (0.5).")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest answer in tokens (1024).")] = None,
+    max_in_flight: Annotated[
+        int | None, typer.Option(help="Open requests an endpoint (16).")
+    ] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="Longest wait for a reply (600).")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of samples, variants and answers (0).")
+    ] = None,
+    interface: Annotated[
+        Interface | None, typer.Option(help="How the model is asked (chat).")
+    ] = None,
     api_key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the key.")
     ] = None,
-    perturbation: Annotated[str | None, typer.Option(help="Instead of the default.")] = None,
+    perturbation: Annotated[
+        str | None, typer.Option(help="rename or lexical, not by kind of input.")
+    ] = None,
     intensity: Annotated[
-        Literal["share", "count"] | None, typer.Option(help="What a level counts.")
+        Literal["share", "count"] | None, typer.Option(help="What a level counts (share).")
     ] = None,
     placebo: Annotated[bool | None, typer.Option(help="Ask a placebo as well.")] = None,
     retry_failed: Annotated[bool, typer.Option(help="Ask again what failed for good.")] = False,
@@ -189,6 +202,7 @@ def compare(db: Database, as_json: Json = False) -> None:
     Example: memoprobe compare memoprobe.db
     """
     with open_store(db, write=False) as store:
+        _warn(present.unscored(store))
         rows = [asdict(row) for row in results.comparisons(store)]
         families = results.families(store)
     if not rows and not as_json:
@@ -209,6 +223,7 @@ def report(
     Example: memoprobe report memoprobe.db -o report.html --figures figures
     """
     with open_store(db, write=False) as store:
+        _warn(present.unscored(store))
         data = present.report_data(store, db.stem)
     present.write(out, render(data))
     typer.echo(str(out))

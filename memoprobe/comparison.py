@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from memoprobe.records import Comparison
+from memoprobe.records import DEFAULT_POOL, Comparison
 from memoprobe.stats.correction import bonferroni, holm
 from memoprobe.stats.interval import Interval, welch_difference
 from memoprobe.stats.rank import cliffs_delta, mann_whitney
@@ -25,9 +25,6 @@ STUDY_DEFINITIONS = ("artifact", "calibrated", "paper", "recall", "total_drop")
 
 CONTRASTED = ("calibrated", "recall")
 """The definitions in which items are set against controls: the fall (DiD) and the recall."""
-
-DEFAULT_POOL = "default"
-"""The pool of every benchmark's default perturbation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +200,7 @@ def _row(question: _Question, group: Group, rest: Sequence[float]) -> Comparison
         subject=question.subject(group),
         context=question.context(group),
         perturbation=group.perturbation,
+        pool=group.pool,
         metric=group.metric,
         definition=group.definition,
         n_subject=len(group.values),

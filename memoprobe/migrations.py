@@ -143,7 +143,7 @@ def _create_results(db: sqlite_utils.Database) -> None:
         },
         pk=("model", "benchmark", "perturbation", "metric"),
     )
-    text = ("question", "subject", "context", "perturbation", "metric", "definition")
+    text = ("question", "subject", "context", "perturbation", "pool", "metric", "definition")
     numbers = ("statistic", "p_value", "p_adjusted", "effect", "effect_low", "effect_high")
     db.table("comparisons").create(
         dict.fromkeys(text, str) | {"n_subject": int, "n_rest": int} | dict.fromkeys(numbers, float)

@@ -220,6 +220,10 @@ class Sensitivity:
     control_p: float | None
 
 
+DEFAULT_POOL = "default"
+"""The pool of every benchmark's default perturbation; another perturbation is its own pool."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Hold one test of a subject against the rest."""
@@ -228,6 +232,7 @@ class Comparison:
     subject: str
     context: str
     perturbation: str
+    pool: str  # only groups of one pool are compared, and corrected, together
     metric: str
     definition: str
     n_subject: int

@@ -133,6 +133,7 @@ def compared(models, tasks, metrics):
     """Return comparisons of two questions."""
     return [
         Comparison(
+            pool="default",
             question=question,
             subject=model if question == "memorization" else benchmark,
             context=benchmark if question == "memorization" else model,

@@ -425,6 +425,12 @@ def test_every_command_has_help_with_an_example():
     assert memoprobe("--version").startswith("memoprobe 0.")
 
 
+def compare_in_another_process():
+    command = [sys.executable, "-m", "memoprobe", "compare", "run.db"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stderr
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
 )
@@ -445,12 +451,14 @@ def test_a_stopped_run_goes_on_where_it_was(repairs, number, code):
         assert "Traceback" not in errors
         kept = rows("run.db", "SELECT key FROM response_rows")
         assert rows("run.db", "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+        early = compare_in_another_process()
         before = len(fake.requests)
         fake.delay_s = 0
         run(fake, repairs)
         asked = sum(request["n"] for request in fake.requests[before:])
         run(fake, repairs, db="whole.db")
 
+    assert "not scored yet" in early
     assert 0 < len(kept) < 324
     assert asked == 324 - len(kept)
     for table in ("scores", "sensitivities", "comparisons", "curves"):

@@ -169,7 +169,7 @@ def choose(samples: Iterable[Sample], limit: int | None, seed: int) -> list[Samp
     """
 
     def place(sample: Sample) -> str:
-        return _sha256(json.dumps([seed, sample.sample_id]).encode())
+        return _sha256(f"{seed}|{sample.sample_id}".encode("utf-8", "surrogatepass"))
 
     return sorted(samples, key=place)[:limit]
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from memoprobe.perturbations.levels import Levels, check, distance, steps, variants
-from memoprobe.perturbations.lexical import lexical as lexical_source
 from memoprobe.perturbations.protected import facts, loss, task_identifiers
+from memoprobe.perturbations.rewording import reword
 from memoprobe.records import Sample
 
 Source = Callable[[str, frozenset[str], random.Random], Iterable[str]]
@@ -25,7 +25,7 @@ def lexical(sample: Sample, levels: int, rng: random.Random, *, intensity: str =
         ConfigError: The text is code.
     """
     check(sample, "lexical", "prose", intensity)
-    return paraphrase(sample, levels, rng, lexical_source, name="lexical", intensity=intensity)
+    return paraphrase(sample, levels, rng, reword, name="lexical", intensity=intensity)
 
 
 def paraphrase(

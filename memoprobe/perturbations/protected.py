@@ -42,14 +42,15 @@ _IDENTIFIER = re.compile(
     r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\b\w+(?=\()|(?<!['\u2019])\b[b-zB-HJ-Z]\b"
 )
 _OTHER = re.compile(
-    r"\S*(?:[\d=<>^|*+%≤≥\\/@~]|&&)\S*|\[[^\]\n]*\]|\b(?:true|false|none|null|nil)\b",
+    r"\S*(?:[\d=<>^|*+%≤≥\\/@~]|&&)\S*|\w+\([^()\n]*\)|\[[^\]\n]*\]|\b(?:true|false|none|null|nil)\b",
     re.IGNORECASE,
 )
 _QUOTES = "\"'`\\"
 # An opening marker of a list or of a heading, an abbreviation's full stop.
 _MARKER = re.compile(r"(?:\s|[-*•#>]+\s|\d+[.)]\s|\")*")
 _BREAK = re.compile(
-    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*•]|\d+[.)])\s)|\n(?=[ \t]*(?!True|False|None)[A-Z][a-z]+\b)"
+    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*•]|\d+[.)])\s)"
+    r"|(?P<doubt>\n(?=[ \t]*(?!True|False|None)[A-Z][a-z]+\b))"
     r"|(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!\.\.)\s+"
 )
 
@@ -112,15 +113,15 @@ def sentences(text: str) -> list[Sentence]:
     """Return the sentences outside of the blocks, without list markers and outer space."""
     found, position = [], 0
     for start, end in [*blocks(text), (len(text), len(text))]:
-        pieces = [match.span() for match in _BREAK.finditer(text, position, start)]
-        for stop, resume in [*pieces, (start, start)]:
+        breaks = [
+            (*match.span(), match["doubt"]) for match in _BREAK.finditer(text, position, start)
+        ]
+        for stop, resume, doubt in [*breaks, (start, start, None)]:
             first = _MARKER.match(text, position, stop)
             begin = first.end() if first else position
             last = begin + len(text[begin:stop].rstrip())
-            if last > begin:
-                space = text[stop:resume] if resume > stop else "\n\n"
-                closed = text[last - 1] in ".!?" or not re.fullmatch(r"\n", space)
-                found.append(Sentence(begin, last, closed))
+            if re.search(r"[^\W\d]", text[begin:last]):
+                found.append(Sentence(begin, last, doubt is None or text[last - 1] in ".!?"))
             position = resume
         position = end
     return found

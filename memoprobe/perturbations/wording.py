@@ -171,7 +171,7 @@ that means => which means
 for instance, => for example,
 as an example => for example
 as shown => as displayed
-the other two => the remaining two
+the other(?= (?:two|three)\b) => the remaining
 the rest of => the remainder of
 last part => final part
 first and last => initial and final | -

@@ -10,7 +10,7 @@ from memoprobe.comparison import Compared, Group
 from memoprobe.errors import ConfigError
 from memoprobe.metrics import METRICS
 from memoprobe.pipeline import settings
-from memoprobe.records import Response, Sample, Sensitivity, Variant, state
+from memoprobe.records import DEFAULT_POOL, Response, Sample, Sensitivity, Variant, state
 from memoprobe.scoring import Reading
 from memoprobe.store import Store, results
 from memoprobe.store.database import Cell
@@ -45,7 +45,13 @@ def score(
         )
         _score_cell(store, plan.cell, metrics, reading)
     measure(store)
-    store.set_info({"unanswered": unanswered, "names_mapped_back": map_back})
+    store.set_info(
+        {
+            "unanswered": unanswered,
+            "names_mapped_back": map_back,
+            "scored_answers": results.n_answered(store),
+        }
+    )
 
 
 def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], reading: Reading) -> None:
@@ -118,7 +124,7 @@ def _groups(
             benchmark=benchmark,
             task=first.task,
             perturbation=perturbation,
-            pool=comparison.DEFAULT_POOL if usual else perturbation,
+            pool=DEFAULT_POOL if usual else perturbation,
             metric=metric,
             definition=definition,
             values=[m.value for m in items],

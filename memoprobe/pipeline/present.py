@@ -59,6 +59,14 @@ def _add(total: dict[str, Any], row: Mapping[str, Any]) -> None:
         total["failed"][kind] += n
 
 
+def unscored(store: Store) -> str | None:
+    """Return a warning where answers came after the last scoring, None where none did."""
+    new = results.n_answered(store) - int(store.info().get("scored_answers", 0))
+    if not new:
+        return None
+    return f"{new} answers are not scored yet: run `memoprobe score {store.path}`"
+
+
 def report_data(store: Store, title: str) -> ReportData:
     """Return everything a report shows."""
     samples = {(s.benchmark, s.sample_id): s for s in store.samples()}

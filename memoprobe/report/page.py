@@ -16,10 +16,9 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from memoprobe.records import Comparison
+from memoprobe.records import DEFAULT_POOL, Comparison
 from memoprobe.report import text
 from memoprobe.report.data import (
-    PLACEBO,
     PRIMARY_DEFINITION,
     PRIMARY_METRIC,
     Cell,
@@ -116,7 +115,7 @@ class _Family(NamedTuple):
     question: str
     definition: str
     metric: str
-    placebo: bool
+    pool: str | None  # None for the benchmarks' default perturbations
     size: int  # tests with a p-value
     primary: bool
     correction: str | None
@@ -126,13 +125,14 @@ class _Family(NamedTuple):
 def _families(data: ReportData) -> Iterator[_Family]:
     """Yield the families, those of the primary definition and metric first in each question."""
 
-    def key(row: Comparison) -> tuple[int, str, bool, str, str, bool]:
+    def key(row: Comparison) -> tuple[int, str, bool, str, str, str]:
         asked = list(QUESTIONS).index(row.question) if row.question in QUESTIONS else len(QUESTIONS)
         secondary = (row.definition, row.metric) != (PRIMARY_DEFINITION, PRIMARY_METRIC)
-        placebo = row.perturbation == PLACEBO
-        return asked, row.question, secondary or placebo, row.definition, row.metric, placebo
+        other = row.pool != DEFAULT_POOL
+        pool = row.pool if other else ""
+        return asked, row.question, secondary or other, row.definition, row.metric, pool
 
-    for (_, question, secondary, definition, metric, placebo), members in groupby(
+    for (_, question, secondary, definition, metric, pool), members in groupby(
         sorted(data.comparisons, key=key), key
     ):
         family = list(members)
@@ -140,7 +140,7 @@ def _families(data: ReportData) -> Iterator[_Family]:
             question=question,
             definition=definition,
             metric=metric,
-            placebo=placebo,
+            pool=pool or None,
             size=sum(row.p_value is not None for row in family),
             primary=not secondary,
             correction=data.corrections.get(question),

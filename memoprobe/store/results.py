@@ -270,6 +270,12 @@ def _counts(store: Store, cell: Cell, plan: Any) -> dict[str, Any]:  # noqa: ANN
     }
 
 
+def n_answered(store: Store) -> int:
+    """Return how many responses there are to current samples."""
+    (row,) = store.query("SELECT count(*) AS n FROM responses")
+    return int(row["n"])
+
+
 def rejected(store: Store) -> dict[tuple[str, str], dict[str, int]]:
     """Return (benchmark, perturbation) -> how many candidates were rejected, by reason."""
     counts: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)

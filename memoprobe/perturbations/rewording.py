@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     closed: bool = False  # only where the sentence surely ends at its end
 
 
-def lexical(text: str, identifiers: frozenset[str], rng: random.Random) -> Iterator[str]:
+def reword(text: str, identifiers: frozenset[str], rng: random.Random) -> Iterator[str]:
     """Yield rewordings of ``text``, each with one more edit than and farther than the last."""
     waiting = edits(text, identifiers, rng)
     rng.shuffle(waiting)

@@ -1,0 +1,60 @@
+"""Write the generated pages of ``docs/``: run as ``python -m tests.docs``."""
+
+import tempfile
+from pathlib import Path
+
+import typer.main
+from typer.cli import get_docs_for_click
+
+from memoprobe import cli
+from memoprobe.store import open_store, results
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+TABLES = {
+    "samples": "The benchmark items that are asked; an edited one replaces its older self here.",
+    "variants": "Each sample's text at each level of a perturbation; rename_map is JSON.",
+    "responses": "One row an answered slot; `state` says whether it is an answer.",
+    "failures": "One row a slot that got nothing usable; replaced by a response.",
+    "scores": "Performance of each answer by each metric; `rule` is how the answer was selected.",
+    "curves": "Mean performance of each sample at each level.",
+    "sensitivities": "How far each sample's performance falls, by each definition.",
+    "comparisons": "Each test of a subject against the rest.",
+    "families": "Which of those tests were corrected together.",
+    "run_info": "Versions, settings, servers, fingerprints of the data; JSON where it has parts.",
+}
+
+
+def cli_page() -> str:
+    """Return the page of the commands."""
+    command = typer.main.get_command(cli.app)
+    context = typer.Context(command)
+    text = get_docs_for_click(obj=command, ctx=context, name="memoprobe")
+    return f"{text.strip()}\n"
+
+
+def schema_page() -> str:
+    """Return the page of the run database's tables."""
+    lines = [
+        "# The run database",
+        "",
+        "One SQLite file. These tables and views are made for readers and keep their names and",
+        "columns; tables that end in `_rows` are storage and may change.",
+    ]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(Path(folder) / "run.db", write=True) as store,
+    ):
+        for table in results.tables(store):
+            lines += ["", f"## {table}", "", TABLES[table], "", "| column | type |", "|---|---|"]
+            types = results.column_types(store, table)
+            lines += [f"| {name} | {kind or 'REAL'} |" for name, kind in types.items()]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"cli.md": cli_page, "schema.md": schema_page}
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
