@@ -94,7 +94,7 @@ def run(
     top_p: Annotated[float | None, typer.Option(help="Nucleus sampling (0.5).")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest answer in tokens (1024).")] = None,
     max_in_flight: Annotated[
-        int | None, typer.Option(help="Open requests an endpoint (16).")
+        int | None, typer.Option(help="Most open requests an endpoint (64).")
     ] = None,
     timeout_s: Annotated[float | None, typer.Option(help="Longest wait for a reply (600).")] = None,
     seed: Annotated[

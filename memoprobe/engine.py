@@ -213,12 +213,12 @@ async def _fulfil(request: Request, lane: Lane, work: _Run) -> None:
     attempts = sends = 0
     while missing:
         slots = next(runs(missing, lane.max_n))
-        await lane.flow.turn(lane.stop, _tokens(request, len(slots)))
-        if lane.stop.is_set():
-            return
-        sends += 1
         try:
-            outcomes: Sequence[Outcome] = await _ask(request, slots, attempts, (lane, work))
+            async with lane.flow.turn(lane.stop, _tokens(request, len(slots))):
+                if lane.stop.is_set():
+                    return
+                sends += 1
+                outcomes: Sequence[Outcome] = await _ask(request, slots, attempts, (lane, work))
         except TooManyChoices as error:
             _learn(lane, min(error.max_n, len(slots) - 1))
             continue
@@ -258,7 +258,7 @@ async def _ask(
         reply = await lane.client.send(request, slots, attempts)
     finally:
         del work.progress.in_flight[token]
-    lane.flow.answered()
+    lane.flow.answered(len(reply.choices))
     if len(reply.choices) < len(slots):
         _learn(lane, len(reply.choices))
     return _file(request, slots, reply, monotonic() - started, lane.client)
@@ -267,14 +267,13 @@ async def _ask(
 def _file(
     request: Request, slots: Sequence[Slot], reply: Reply, latency_s: float, client: Client
 ) -> list[Response]:
-    places = [choice.place for choice in reply.choices]
-    if len(set(places)) < len(places):  # a server that gives every choice index 0
-        places = list(range(len(places)))
+    choices = reply.choices[: len(slots)]
+    places = [choice.place for choice in choices]
+    if len(set(places)) < len(places) or not set(places) <= set(range(len(slots))):
+        places = list(range(len(places)))  # a server whose indices mean nothing
     tokens = _shares(reply.completion_tokens, len(places), sums=client.usage_sums_choices)
     responses = []
-    for place, choice, n_tokens in zip(places, reply.choices, tokens, strict=True):
-        if not 0 <= place < len(slots):
-            continue
+    for place, choice, n_tokens in zip(places, choices, tokens, strict=True):
         responses.append(
             Response(
                 key=slots[place].key,

@@ -24,7 +24,7 @@ class ModelSpec:
     base_urls: tuple[str, ...]
     api_key_env: str | None = None  # the variable's name, never the key
     interface: Interface = "chat"
-    max_in_flight: int = 16
+    max_in_flight: int = 64  # at most; how many are open adapts to the server
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout_s: float = 600.0

@@ -10,6 +10,7 @@ import pytest
 
 from memoprobe.endpoints.client import Client, address
 from memoprobe.endpoints.flow import Flow, sleep
+from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import (
     ConfigError,
     EndpointDown,
@@ -199,13 +200,13 @@ def test_the_gate_closes_for_all_and_opens_again():
         began = time.monotonic()
         flow.refused(error, rng)
         flow.refused(EndpointUnavailable("x", kind="connect", phase="connect"), rng)
-        await flow.turn(stop)
-        first = time.monotonic() - began
+        async with flow.turn(stop):
+            first = time.monotonic() - began
         flow.refused(error, rng)
         flow.refused(RateLimited("x", retry_after_s=0.2, status=429), rng)
         began = time.monotonic()
-        await flow.turn(stop)
-        return first, time.monotonic() - began
+        async with flow.turn(stop):
+            return first, time.monotonic() - began
 
     first, second = asyncio.run(act())
 
@@ -242,13 +243,14 @@ def test_rates_are_kept():
         for flow in (starts, tokens):
             began = time.monotonic()
             for _ in range(4):
-                await flow.turn(stop, 50)
+                async with flow.turn(stop, 50):
+                    pass
             times.append(time.monotonic() - began)
         stop.set()
         began = time.monotonic()
         tokens._opens_at = asyncio.get_running_loop().time() + 9
-        await tokens.turn(stop)
-        await sleep(9, stop)
+        async with tokens.turn(stop):
+            await sleep(9, stop)
         return *times, time.monotonic() - began
 
     requests_s, tokens_s, stopped_s = asyncio.run(act())
@@ -268,3 +270,65 @@ def test_a_refused_key_is_no_matter_of_the_path():
             call(client, "discover")
 
     assert fake.paths == ["/v1/models"]
+
+
+def open_at_once(replies_a_second, most=256, replies=3000):
+    """Return the limit that a Pace ends with, of a server whose rate is a function of it."""
+    pace, now = Pace(most=most), 0.0
+    for _ in range(replies):
+        now += 1 / replies_a_second(pace.limit)
+        pace.replied(now, 9)
+    return pace.limit
+
+
+def test_more_requests_are_open_while_that_helps():
+    """A server that is busy with four gets few; one with a fixed latency gets all it may."""
+    busy = open_at_once(lambda n: min(n, 4))
+    free = open_at_once(lambda n: n / 0.2)
+    knee = open_at_once(lambda n: min(n, 60))
+
+    assert busy <= 16
+    assert free == 256
+    assert 32 <= knee <= 128
+    assert open_at_once(lambda n: n, most=1) == 1
+
+
+def test_a_refusal_shrinks_the_limit_and_it_grows_again():
+    """Once a wave, and never below one."""
+    pace = Pace(most=64)
+    pace.refused()
+    assert pace.limit == 5
+    for _ in range(9):
+        pace.refused()
+    assert pace.limit == 1
+
+    now = 0.0
+    for _ in range(300):
+        now += 1 / pace.limit
+        pace.replied(now, 1)
+    assert pace.limit == 64
+
+
+def test_no_more_requests_are_open_than_the_limit():
+    """Those that wait go on as places become free, also when the limit grows."""
+
+    async def act():
+        flow, stop, opened = Flow(max_in_flight=32), asyncio.Event(), []
+
+        async def one():
+            async with flow.turn(stop):
+                opened.append((flow._open, flow.pace.limit))
+                await asyncio.sleep(0.002)
+            flow.answered(1)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(400):
+                group.create_task(one())
+        return opened, flow._open
+
+    opened, left = asyncio.run(act())
+
+    assert len(opened) == 400
+    assert left == 0
+    assert opened[0] == (1, 8)
+    assert max(n for n, _ in opened) > 8

@@ -82,14 +82,15 @@ def test_answers_are_filed_by_the_index_of_their_choice():
     assert progress.tokens == 16
 
 
-def test_a_choice_with_an_impossible_index_is_left_out_and_asked_again():
-    """Nothing is filed where it does not belong."""
+def test_indices_without_meaning_and_more_choices_than_asked_do_no_harm():
+    """Then the order counts; what is too many is left out."""
+    choices = [{"index": 7 + i, "message": {"content": str(i)}} for i in range(3)]
     with fakes.serve() as fake:
-        fake.script.append((200, {}, {"choices": [{"index": 7, "message": {"content": "?"}}]}))
-        outcomes, _ = work(lane(fake, requests(1)))
+        fake.script.append((200, {}, {"choices": choices}))
+        outcomes, _ = work(lane(fake, requests(1, 2)))
 
-    assert len(fake.requests) == 2
-    assert [o.text for o in outcomes] == [fakes.answer("prompt 0", 0)]
+    assert len(fake.requests) == 1
+    assert [(o.answer, o.text) for o in outcomes] == [(1, "0"), (2, "1")]
 
 
 def test_llama_cpp_counts_the_tokens_of_one_choice():

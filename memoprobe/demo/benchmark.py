@@ -26,8 +26,8 @@ Row = dict[str, Any]
 
 TASKS: tuple[Task, ...] = ("code_generation", "program_repair")
 N_ITEMS = 48  # per task, half of them controls
-N_SIBLINGS = int(__import__("os").environ.get("NS", "700"))
-N_COPIES = int(__import__("os").environ.get("NC", "6"))
+N_SIBLINGS = 1000  # other items per task in the training texts, each given once
+N_COPIES = 4  # times that the model is given each member
 
 STAGES = {
     "numbers": (NUMBER_FILTERS, NUMBER_MAPS, NUMBER_ENDS),

@@ -1,17 +1,21 @@
 """Govern when one endpoint may be asked; knows nothing of HTTP.
 
-The workers of the engine limit how many requests are open; this limits when the
-next may start: a shared gate that a server's Retry-After closes for all, and a rate.
+Three things can hold a request back: how many are open, a gate that a server's
+Retry-After closes for all, and a rate.
 """
 
 import asyncio
 import contextlib
 import random
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from asyncio_throttle import Throttler
 
 from memoprobe.endpoints import retry
+from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import EndpointDown, EndpointError, RateLimited
 
 PATIENCE_S = 300.0
@@ -25,6 +29,9 @@ class Flow:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None  # of prompts and completions together
     patience_s: float = PATIENCE_S  # how long the endpoint may refuse everybody
+    pace: Pace = field(init=False)
+    _open: int = field(default=0, init=False)
+    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque, init=False)
     _opens_at: float = field(default=0.0, init=False)
     _blocked_since: float | None = field(default=None, init=False)
     _paid_until: float = field(default=0.0, init=False)
@@ -32,12 +39,39 @@ class Flow:
     _throttler: Throttler | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self.pace = Pace(most=self.max_in_flight)
         if self.requests_per_minute:
             # One start per interval, and not a minute's worth at once, is what a rate limit means.
             self._throttler = Throttler(rate_limit=1, period=60 / self.requests_per_minute)
 
-    async def turn(self, stop: asyncio.Event, tokens: int = 0) -> None:
-        """Wait until a request of about so many tokens may start, or until ``stop`` is set."""
+    @asynccontextmanager
+    async def turn(self, stop: asyncio.Event, tokens: int = 0) -> AsyncIterator[None]:
+        """Hold one of the open places; enter when a request of so many tokens may start.
+
+        Where ``stop`` is set, enter at once: the caller looks.
+        """
+        while self._open >= self.pace.limit and not stop.is_set():
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            await place
+        self._open += 1
+        try:
+            await self._wait(stop, tokens)
+            yield
+        finally:
+            self._open -= 1
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let as many waiting requests go on as there are places."""
+        free = self.pace.limit - self._open
+        while free > 0 and self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                free -= 1
+
+    async def _wait(self, stop: asyncio.Event, tokens: int) -> None:
         loop = asyncio.get_running_loop()
         while (delay := self._opens_at - loop.time()) > 0 and not stop.is_set():
             await sleep(delay, stop)
@@ -69,15 +103,20 @@ class Flow:
             msg = f"no answer for {now - self._blocked_since:.0f} s; at last: {error}"
             raise EndpointDown(msg)
         self._refusals += 1
+        if isinstance(error, RateLimited):
+            self.pace.refused()
         seconds = retry.wait_s(error, self._refusals, rng)
         self._opens_at = now + seconds
         if asked:
             self._blocked_since += seconds
 
-    def answered(self) -> None:
-        """Note that the endpoint works."""
+    def answered(self, answers: int = 0) -> None:
+        """Note that the endpoint works, and how many answers a reply held."""
         self._blocked_since = None
         self._refusals = 0
+        if answers:
+            self.pace.replied(asyncio.get_running_loop().time(), answers)
+            self._wake()
 
 
 async def sleep(seconds: float, stop: asyncio.Event) -> None:
