@@ -266,6 +266,20 @@ def test_programs_print_the_same_with_exactly_the_safe_names_renamed(program, re
     assert levels.rejected == {}
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python before 3.12 cannot parse it")
+def test_type_parameters_and_nested_quotes_follow(tmp_path):
+    """Type parameters, aliases and f-strings within f-strings are renamed as well."""
+    program = (
+        "type Pair[T] = tuple[T, T]\ndef first[T](pair: Pair[T], n: int) -> str:\n"
+        "    return f'{pair[0]} {f'é{n!r}'}'\nprint(first((1, 2), 3))\n"
+    )
+
+    last = rename(sample(program), 5, random.Random(0)).variants[-1]
+
+    assert set(last.rename_map) == {"Pair", "T", "first", "pair", "n"}
+    assert printed(last.text, tmp_path) == printed(program, tmp_path) == "1 é3\n"
+
+
 @settings(deadline=None)
 @given(
     st.sampled_from([program for program, _ in PROGRAMS.values()]),

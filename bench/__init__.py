@@ -1,0 +1,1 @@
+"""Hold the measurements; run as ``python -m bench.<name>``."""
