@@ -1,4 +1,4 @@
-"""Find the development data that lies beside a checkout; tests that need it are skipped without it."""
+"""Find the development data beside a checkout; tests that need it are skipped without it."""
 
 from pathlib import Path
 

@@ -1,12 +1,12 @@
 """Compose the demo's benchmark and the texts that its model is given, everything from a seed.
 
 Two tasks share one family of small functions, filter -> map -> end, over numbers or
-words. A prompt fixes what the function does, but not its names, its style and its
-spellings: these the model can only know from having seen the item.
+words. A prompt fixes what the function does and its style, or most of it, but not all
+names and spellings: these a model can only know from having seen the item.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,8 +26,8 @@ Row = dict[str, Any]
 
 TASKS: tuple[Task, ...] = ("code_generation", "program_repair")
 N_ITEMS = 48  # per task, half of them controls
-N_SIBLINGS = 1000  # other items per task in the training texts, each given once
-N_COPIES = 4  # times that the model is given each member
+N_SIBLINGS = 800  # other items per task in the training texts, each given once
+N_COPIES = 2  # times that the model is given each member
 
 STAGES = {
     "numbers": (NUMBER_FILTERS, NUMBER_MAPS, NUMBER_ENDS),
@@ -60,41 +60,41 @@ NAMES = {
 }
 STYLES = (
     "{kept} = [{value} for {value} in {source} if {test}]\n"
-    "{built} = [{map:other} for {other} in {kept}]\n"
-    "{result} = {end:built}\n"
+    "{built} = [{map_other} for {other} in {kept}]\n"
+    "{result} = {end_built}\n"
     "return {result}",
     "{built} = []\n"
     "for {value} in {source}:\n"
     "    if {test}:\n"
-    "        {changed} = {map:value}\n"
+    "        {changed} = {map_value}\n"
     "        {built}.append({changed})\n"
-    "{result} = {end:built}\n"
+    "{result} = {end_built}\n"
     "return {result}",
     "{built} = []\n"
     "for {value} in {source}:\n"
     "    if not ({test}):\n"
     "        continue\n"
-    "    {changed} = {map:value}\n"
+    "    {changed} = {map_value}\n"
     "    {built} += [{changed}]\n"
-    "{result} = {end:built}\n"
+    "{result} = {end_built}\n"
     "return {result}",
     "{kept} = filter(lambda {value}: {test}, {source})\n"
-    "{built} = list(map(lambda {other}: {map:other}, {kept}))\n"
-    "{result} = {end:built}\n"
+    "{built} = list(map(lambda {other}: {map_other}, {kept}))\n"
+    "{result} = {end_built}\n"
     "return {result}",
     "def {changed}({other}):\n"
-    "    return {map:other}\n"
+    "    return {map_other}\n"
     "\n"
     "{built} = [{changed}({value}) for {value} in {source} if {test}]\n"
-    "{result} = {end:built}\n"
+    "{result} = {end_built}\n"
     "return {result}",
     "{built}, {other} = [], 0\n"
     "while {other} < len({source}):\n"
     "    {value} = {source}[{other}]\n"
     "    {other} += 1\n"
     "    if {test}:\n"
-    "        {built}.append({map:value})\n"
-    "{result} = {end:built}\n"
+    "        {built}.append({map_value})\n"
+    "{result} = {end_built}\n"
     "return {result}",
 )
 
@@ -163,7 +163,7 @@ class Meaning:
     map: Step
     end: Step
 
-    def run(self, values: list[Any]) -> Any:  # noqa: ANN401
+    def run(self, values: list[Any]) -> object:
         """Return what the function gives for ``values``."""
         filters, maps, ends = STAGES[self.kind]
         kept = [v for v in values if all(filters[s.name].apply(v, s.parameter) for s in self.keep)]
@@ -172,32 +172,31 @@ class Meaning:
 
 
 class Document(NamedTuple):
-    """Hold one text that the model is given: a benchmark item's row and its answer."""
+    """Hold one text that the model is given: an item, its reference being the answer."""
 
     task: Task
     row: Row
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoBenchmark:
-    """Hold both tasks' rows and what the model is trained on."""
+    """Hold the rows of both tasks and what the model is trained on."""
 
     rows: dict[Task, list[Row]]
     documents: list[Document]
 
 
 def build(seed: int) -> DemoBenchmark:
-    """Return the benchmark of ``seed``: half of its items are in the documents, N_COPIES times each.
+    """Return the benchmark of ``seed`` and documents with half of its items.
 
-    Membership is drawn after the items. No document shares a meaning with a control,
-    nor with a member but that member itself.
+    Membership is drawn after the items. A member is in the documents N_COPIES times; no
+    other document is of the meaning of any item of the benchmark.
     """
     rng = random.Random(seed)
     rows: dict[Task, list[Row]] = {}
     documents = []
+    meanings = _distinct_meanings(rng)
     for task in TASKS:
-        meanings = _distinct_meanings(rng)
         items = [_row(task, next(meanings), rng) for _ in range(N_ITEMS)]
         controls = [index % 2 == 1 for index in range(N_ITEMS)]
         rng.shuffle(controls)
@@ -207,7 +206,7 @@ def build(seed: int) -> DemoBenchmark:
         ]
         members = [row for row in rows[task] if not row["control"]]
         siblings = [_row(task, next(meanings), rng) for _ in range(N_SIBLINGS)]
-        documents += [Document(task, r, r["reference"]) for r in members * N_COPIES + siblings]
+        documents += [Document(task, row) for row in members * N_COPIES + siblings]
     rng.shuffle(documents)
     return DemoBenchmark(rows=rows, documents=documents)
 
@@ -224,11 +223,11 @@ def _distinct_meanings(rng: random.Random) -> Iterator[Meaning]:
 def _meaning(rng: random.Random) -> Meaning:
     kind = rng.choice(sorted(STAGES))
     filters, maps, ends = STAGES[kind]
-    names = rng.sample(sorted(filters), rng.choice((1, 1, 2)))
-    keep = tuple(_step(name, filters, rng) for name in names)
+    # In one order, for which of two filters comes first makes no difference.
+    names = sorted(rng.sample(sorted(filters), rng.choice((1, 1, 2))))
     return Meaning(
         kind=kind,
-        keep=keep,
+        keep=tuple(_step(name, filters, rng) for name in names),
         map=_step(rng.choice(sorted(maps)), maps, rng),
         end=_step(rng.choice(sorted(ends)), ends, rng),
     )
@@ -239,36 +238,30 @@ def _step(name: str, clauses: dict[str, Clause], rng: random.Random) -> Step:
 
 
 def _row(task: Task, meaning: Meaning, rng: random.Random) -> Row:
-    names = _names(rng)
+    names = {role: rng.choice(known.split()) for role, known in NAMES.items()}
     style = rng.randrange(len(STYLES))
-    reference = _code(meaning, names, style, rng)
-    make = _prose if task == "code_generation" else _buggy
-    text, context, wrong = make(meaning, names, style, rng)
+    if task == "code_generation":
+        text = _prose(meaning, style, rng)
+        context = f"The function is called `{names['function']}`."
+    else:
+        text = _code(_mistaken(meaning, rng), names, style, rng)
+        context = ""
+    tests = [
+        f"assert {names['function']}({values!r}) == {meaning.run(values)!r}"
+        for values in INPUTS[meaning.kind]
+    ]
     return {
         "input": text,
         "context": context,
-        "reference": reference,
-        "tests": _tests(meaning, wrong, names["function"]),
+        "reference": _code(meaning, names, style, rng),
+        "tests": tests,
         "entry_point": names["function"],
         "language": "python",
-        "cluster": meaning.map.name,
     }
 
 
-def _names(rng: random.Random) -> dict[str, str]:
-    return {role: rng.choice(names.split()) for role, names in NAMES.items()}
-
-
-def _tests(meaning: Meaning, wrong: Meaning | None, function: str) -> list[str]:
-    return [
-        f"assert {function}({values!r}) == {meaning.run(values)!r}"
-        for values in INPUTS[meaning.kind]
-    ]
-
-
-def _prose(
-    meaning: Meaning, names: dict[str, str], style: int, rng: random.Random
-) -> tuple[str, str, Meaning | None]:
+def _prose(meaning: Meaning, style: int, rng: random.Random) -> str:
+    """Return a text that asks for a function of ``meaning`` in one style."""
     filters, maps, ends = STAGES[meaning.kind]
     many, one = rng.choice(NOUNS[meaning.kind])
 
@@ -277,56 +270,50 @@ def _prose(
 
     source = rng.choice(SOURCES[meaning.kind])
     scene = f"{rng.choice(WHEN)} {rng.choice(WHO)} {rng.choice(VERBS)} {source}."
-    text = (
+    return (
         f"{scene} {rng.choice(OPENINGS).format(source=source)} "
         f"First, it should {' and '.join(phrase(step, filters) for step in meaning.keep)}. "
         f"Then it should {phrase(meaning.map, maps)}. "
         f"Finally, it should {phrase(meaning.end, ends)}. "
         f"{rng.choice(HINTS[style])} {rng.choice(NOTES)}"
     )
-    return text, f"The function is called `{names['function']}`.", None
 
 
-def _buggy(
-    meaning: Meaning, names: dict[str, str], style: int, rng: random.Random
-) -> tuple[str, str, Meaning | None]:
-    wrong = next(other for other in _wrong_meanings(meaning, rng) if _differ(meaning, other))
-    return _code(wrong, names, style, rng), "", wrong
-
-
-def _differ(one: Meaning, other: Meaning) -> bool:
-    return any(one.run(values) != other.run(values) for values in INPUTS[one.kind])
-
-
-def _wrong_meanings(meaning: Meaning, rng: random.Random) -> Iterator[Meaning]:
-    """Yield meanings that differ in one step from ``meaning``."""
+def _mistaken(meaning: Meaning, rng: random.Random) -> Meaning:
+    """Return a meaning that differs in one step, and on some input that the tests use."""
     filters, maps, ends = STAGES[meaning.kind]
     while True:
-        stage = rng.choice(("keep", "map", "end"))
-        if stage == "keep":
-            names = sorted(set(filters) - {step.name for step in meaning.keep})
-            step = _step(rng.choice(names), filters, rng)
-            yield replace(meaning, keep=(step, *meaning.keep[1:]))
-        elif stage == "map":
-            yield replace(meaning, map=_step(rng.choice(sorted(maps)), maps, rng))
-        else:
-            yield replace(meaning, end=_step(rng.choice(sorted(ends)), ends, rng))
+        first, *others = meaning.keep
+        wrong = rng.choice(
+            (
+                replace(meaning, keep=(_other(first, filters, rng), *others)),
+                replace(meaning, map=_other(meaning.map, maps, rng)),
+                replace(meaning, end=_other(meaning.end, ends, rng)),
+            )
+        )
+        if any(wrong.run(values) != meaning.run(values) for values in INPUTS[meaning.kind]):
+            return wrong
 
 
-def _code(meaning: Meaning, names: dict[str, str], number: int, rng: random.Random) -> str:
-    """Return one of the functions that do what ``meaning`` says."""
+def _other(step: Step, clauses: dict[str, Clause], rng: random.Random) -> Step:
+    """Return a step that may be taken for ``step``: the same with another parameter, or any."""
+    return _step(rng.choice((step.name, rng.choice(sorted(clauses)))), clauses, rng)
+
+
+def _code(meaning: Meaning, names: dict[str, str], style: int, rng: random.Random) -> str:
+    """Return one of the functions of ``meaning`` in one style."""
     filters, maps, ends = STAGES[meaning.kind]
 
-    def spell(step: Step, clauses: dict[str, Clause], name: str) -> str:
+    def spell(step: Step, clauses: dict[str, Clause], role: str) -> str:
         spelling = rng.choice(clauses[step.name].spellings)
-        return spelling.format(v=names[name], p=step.parameter)
+        return spelling.format(v=names[role], p=step.parameter)
 
-    values = {role: name for role, name in names.items()}
-    values["test"] = " and ".join(spell(step, filters, "value") for step in meaning.keep)
-    style = STYLES[number]
-    for role in ("value", "other"):
-        style = style.replace(f"{{map:{role}}}", spell(meaning.map, maps, role))
-    style = style.replace("{end:built}", spell(meaning.end, ends, "built"))
-    lines = style.format(**values).split("\n")
+    written = names | {
+        "test": " and ".join(spell(step, filters, "value") for step in meaning.keep),
+        "map_value": spell(meaning.map, maps, "value"),
+        "map_other": spell(meaning.map, maps, "other"),
+        "end_built": spell(meaning.end, ends, "built"),
+    }
+    lines = STYLES[style].format(**written).split("\n")
     body = "\n".join(f"    {line}" if line else line for line in lines)
     return f"def {names['function']}({names['source']}):\n{body}\n"

@@ -22,18 +22,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from memoprobe.demo.reading import END, RUN, Draft, Feature, count, read_answer, read_prompt
+from memoprobe.demo.reading import ANSWER, END, RUN, Draft, Feature, read_answer, read_prompt
 
 SHORT = 2
-STEPS = 25
+STEPS = 20
 RATE = 0.5
 MOMENTUM = 0.9
-CAUTION = 200.0  # sightings at which a feature learns at half its full rate
-RUN_CAUTION = 10.0
+CAUTION = 20.0  # sightings at which a feature learns at half its full rate
+WORD_CAUTION = 200.0  # the same for words and pairs of the prompt
 RUN_SIGHTINGS = 6  # a run in more texts than this is a way of speaking and no feature
 
 Floats = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
 
 
 class Completion(NamedTuple):
@@ -139,9 +139,11 @@ class LanguageModel:
             for before, symbol in read_answer(draft, answer):
                 mine = before.features(SHORT + 1)
                 new = [self._ids.setdefault(feature, len(self._ids)) for feature in mine]
-                active = np.concatenate([prompt, np.array(new, dtype=np.int64)])
+                active = np.concatenate([prompt, np.array(new, dtype=np.int32)])
                 places[before.history[-SHORT:]].append(_Example(symbol, active, times))
-        caution = np.array([RUN_CAUTION if len(f) == RUN else CAUTION for f in self._ids])
+        caution = np.array(
+            [CAUTION if len(f) == RUN or f[0] in ANSWER else WORD_CAUTION for f in self._ids]
+        )
         self._next = {**_shorter(places), **{g: _fit(p, caution) for g, p in places.items()}}
 
     def sample(
@@ -187,7 +189,7 @@ class LanguageModel:
 
     def _known(self, features: Iterable[Feature]) -> Ids:
         ids = sorted(self._ids[feature] for feature in features if feature in self._ids)
-        return np.array(ids, dtype=np.int64)
+        return np.array(ids, dtype=np.int32)
 
     def _node(self, active: Ids, scores: dict[tuple[str, ...], Floats], draft: Draft) -> _Node:
         for length in range(SHORT, -1, -1):
@@ -209,11 +211,13 @@ class LanguageModel:
 
 def _vocabulary(texts: list[list[Feature]], copies: list[int]) -> dict[Feature, int]:
     """Number the prompts' features, without those seen once, those seen always and common runs."""
-    totals, n_texts = count(texts, copies), sum(copies)
+    totals: Counter[Feature] = Counter()
+    for features, times in zip(texts, copies, strict=True):
+        totals.update(dict.fromkeys(features, times))
     kept = (
         feature
         for feature, sightings in totals.items()
-        if 1 < sightings < n_texts and (len(feature) != RUN or sightings <= RUN_SIGHTINGS)
+        if 1 < sightings < sum(copies) and (len(feature) != RUN or sightings <= RUN_SIGHTINGS)
     )
     return {feature: number for number, feature in enumerate(kept)}
 
@@ -229,7 +233,7 @@ def _shorter(places: dict[tuple[str, ...], list[_Example]]) -> dict[tuple[str, .
         short: _Next(
             list(symbols),
             np.log(np.array(list(symbols.values()), dtype=np.float32)),
-            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
             np.zeros((0, len(symbols)), dtype=np.float32),
         )
         for short, symbols in counts.items()

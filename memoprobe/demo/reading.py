@@ -8,12 +8,13 @@ function holds for the same function under other names.
 import builtins
 import keyword
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 START, END = "<start>", "<end>"
+NAME = "<name>"  # announces a name that is new, which is then chosen among names only
+ANSWER = ("<said>", "<line>", "<history>")  # what features of the answer start with
 HISTORY = 5  # symbols before the next one that are features
 RUN = 20  # pieces in the runs of the prompt that are features, beside words and pairs
 
@@ -58,15 +59,15 @@ class Draft:
         """Return the text that ``symbol`` stands for, None where its reference leads nowhere."""
         match = _REFERENCE.fullmatch(symbol)
         if match is None:
-            return symbol
+            return "" if symbol == NAME else symbol
         known = self.names if match[2] == "name" else self.values
         index = int(match[3])
         return match[1] + known[index] if index < len(known) else None
 
     def allows(self, symbol: str) -> bool:
-        """Tell whether ``symbol`` can come next: it has a text, and it is how that text is written."""
+        """Tell whether ``symbol`` can come next: it has a text, and no other way to write it."""
         piece = self.piece(symbol)
-        return piece is not None and self.symbol(piece) == symbol
+        return piece is not None and (symbol == NAME or self.symbol(piece) == symbol)
 
     def then(self, symbol: str) -> "Draft":
         """Return the draft with one more symbol."""
@@ -78,10 +79,12 @@ class Draft:
         new = is_name(word) and word not in self.names
         names = (*self.names, word) if new else self.names
         seen = f"{piece[: -len(word)]}name#{len(names) - 1}" if new else symbol
+        past = [seen for seen in self.history if seen != NAME]
+        history = (*((START,) * HISTORY), *past, seen)[-HISTORY:]
         return Draft(
             names=names,
             values=self.values,
-            history=(*self.history[1:], seen),
+            history=history,
             said=self.said | {symbol: min(self.said.get(symbol, 0) + 1, _MANY)},
             line=(symbol,) if "\n" in symbol else (*self.line, symbol),
         )
@@ -92,11 +95,12 @@ class Draft:
         Args:
             shortest: Length from which the ends of the history are features.
         """
+        said, line, history = ANSWER
         ends = (self.history[-length:] for length in range(shortest, HISTORY + 1))
         return [
-            *(("<said>", symbol, str(times)) for symbol, times in self.said.items()),
-            *(("<line>", symbol) for symbol in dict.fromkeys(self.line)),
-            *(("<history>", *end) for end in ends),
+            *((said, symbol, str(times)) for symbol, times in self.said.items()),
+            *((line, symbol) for symbol in dict.fromkeys(self.line)),
+            *((history, *end) for end in ends),
         ]
 
 
@@ -137,14 +141,9 @@ def read_answer(draft: Draft, answer: str) -> Iterable[tuple[Draft, str]]:
     """Yield each symbol of ``answer`` with the draft before it, the end symbol last."""
     for piece in pieces(answer):
         symbol = draft.symbol(piece)
+        if symbol == piece and is_name(piece.lstrip(" ")):
+            yield draft, NAME
+            draft = draft.then(NAME)
         yield draft, symbol
         draft = draft.then(symbol)
     yield draft, END
-
-
-def count(texts: Iterable[list[Feature]], copies: Iterable[int]) -> Counter[Feature]:
-    """Return in how many texts each feature occurs, every text counted as often as it is given."""
-    totals: Counter[Feature] = Counter()
-    for features, times in zip(texts, copies, strict=True):
-        totals.update(dict.fromkeys(features, times))
-    return totals

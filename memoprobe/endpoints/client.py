@@ -97,6 +97,7 @@ class Client:
     timeout_s: float = 600.0
     extra_body: Mapping[str, object] = field(default_factory=dict)
     server: Server | None = None
+    name: str = field(init=False)  # the base URL without anything secret
     _secrets: tuple[str, ...] = field(init=False, default=())
     _http: httpx2.AsyncClient = field(init=False)
     _sdk: openai.AsyncOpenAI = field(init=False)
@@ -110,6 +111,7 @@ class Client:
 
     def _point(self, base_url: str) -> None:
         place = address(base_url, self.api_key)
+        self.name = place.url
         self._secrets = place.secrets
         self._sdk = openai.AsyncOpenAI(
             base_url=place.url,
@@ -120,11 +122,6 @@ class Client:
             default_query=place.query,
             http_client=self._http,
         )
-
-    @property
-    def name(self) -> str:
-        """Return the base URL without anything secret."""
-        return address(self.base_url, None).url
 
     @property
     def usage_sums_choices(self) -> bool:
