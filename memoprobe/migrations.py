@@ -62,6 +62,10 @@ def first(db: sqlite_utils.Database) -> None:
         },
         pk=("sample", "perturbation", "level"),
     )
+    db.table("prompt_rows").create(
+        {"sample": int, "perturbation": str, "level": int, "interface": str, "prompt": str},
+        pk=("sample", "perturbation", "level", "interface"),
+    )
     db.table("rejection_rows").create(
         {"sample": int, "perturbation": str, "reason": str, "n": int},
         pk=("sample", "perturbation", "reason"),
@@ -173,6 +177,11 @@ def _create_views(db: sqlite_utils.Database) -> None:
         "variants",
         "SELECT s.benchmark, s.sample_id, r.perturbation, r.level, r.text, r.distance,"
         f" r.edit_share, r.rename_map FROM variant_rows r {current}",
+    )
+    db.create_view(
+        "prompts",
+        "SELECT s.benchmark, s.sample_id, r.perturbation, r.level, r.interface, r.prompt"
+        f" FROM prompt_rows r {current}",
     )
     db.create_view(
         "responses",

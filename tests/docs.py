@@ -14,6 +14,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
     "samples": "The benchmark items that are asked; an edited one replaces its older self here.",
     "variants": "Each sample's text at each level of a perturbation; rename_map is JSON.",
+    "prompts": "What was sent at each level, once for all answers and models that share it.",
     "responses": "One row an answered slot; `state` says whether it is an answer.",
     "failures": "One row a slot that got nothing usable; replaced by a response.",
     "scores": "Performance of each answer by each metric; `rule` is how the answer was selected.",

@@ -57,6 +57,8 @@ def test_a_run_stores_every_slot_and_prints_the_summary(repairs):
     assert {(r["temperature"], r["top_p"]) for r in fake.requests} == {(0.3, 0.5)}
     assert "token_levenshtein" in text
     assert "controls" in text
+    stored = {row["prompt"] for row in rows("run.db", "SELECT prompt FROM prompts")}
+    assert stored == {request["messages"][0]["content"] for request in fake.requests}
 
 
 def test_a_finished_run_sends_nothing_more(repairs):

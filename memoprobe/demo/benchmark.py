@@ -27,7 +27,7 @@ Row = dict[str, Any]
 TASKS: tuple[Task, ...] = ("code_generation", "program_repair")
 N_ITEMS = 48  # per task, half of them controls
 N_SIBLINGS = 800  # other items per task in the training texts, each given once
-N_COPIES = 2  # times that the model is given each member
+N_COPIES = 3  # times that the model is given each member
 
 STAGES = {
     "numbers": (NUMBER_FILTERS, NUMBER_MAPS, NUMBER_ENDS),

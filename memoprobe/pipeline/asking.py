@@ -158,6 +158,7 @@ def missing(
             for variant in stored_variants(store, study, sample, name):
                 whole = plan.request(sample, variant, design)
                 if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
+                    store.save_prompt(whole)
                     yield plan.only(whole, rest)
 
 

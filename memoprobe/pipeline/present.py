@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoprobe import benchmarks, prompts
+from memoprobe import benchmarks
 from memoprobe.errors import ConfigError
 from memoprobe.pipeline import settings
-from memoprobe.records import Interface, Response, Sample, Sensitivity, Variant, state
+from memoprobe.records import Interface, Response, Sample, Sensitivity, state
 from memoprobe.report.data import (
     PRIMARY_DEFINITION,
     PRIMARY_METRIC,
@@ -153,6 +153,7 @@ def _levels(
 ) -> Iterator[ExampleLevel]:
     variants = store.variants(chosen.benchmark, chosen.sample_id, chosen.perturbation)
     cell = Cell(chosen.model, chosen.benchmark, chosen.perturbation)
+    prompts = store.prompts(cell, chosen.sample_id, interface)
     scores = results.scores_of(store, cell, chosen.sample_id, chosen.metric)
     by_level: dict[int, list[Response]] = defaultdict(list)
     for response in store.responses_to(cell, chosen.sample_id):
@@ -165,15 +166,11 @@ def _levels(
         found = [score for _, score, _ in answers if score is not None]
         yield ExampleLevel(
             level=variant.level,
-            prompt=_prompt(sample, variant, interface),
+            prompt=prompts.get(variant.level, variant.text),
             reference=sample.reference if variant.level == 0 else None,
             mean=sum(found) / len(found) if found else None,
             answers=answers,
         )
-
-
-def _prompt(sample: Sample, variant: Variant, interface: Interface) -> str:
-    return prompts.fill(sample, variant.text, interface)
 
 
 def registry(name: str | None) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import sqlite_utils
 
 from memoprobe.errors import StoreError, StoreUnavailable
 from memoprobe.migrations import MIGRATIONS, migrate
-from memoprobe.records import Failure, Response, Sample, Variant
+from memoprobe.records import Failure, Request, Response, Sample, Variant
 from memoprobe.store import rows
 from memoprobe.store.writer import Statement, Writer
 
@@ -250,17 +250,33 @@ class Store:
         Raises:
             StoreUnavailable: Writing has failed.
         """
+        self._put([statement for record in records for statement in self._insert(record)])
+
+    def _put(self, statements: list[Statement]) -> None:
         if self._writer is None:
             self._writer = Writer(lambda: connect(self.path, read_only=False))
-        self._writer.put([statement for record in records for statement in self._insert(record)])
+        self._writer.put(statements)
 
     def save_rejected(self, sample: Sample, perturbation: str, rejected: Mapping[str, int]) -> None:
         """Record how many candidates of a perturbation were rejected, by reason."""
         place = (self.sample_id(sample.benchmark, sample.sample_id), perturbation)
         sql = "INSERT OR REPLACE INTO rejection_rows VALUES (?, ?, ?, ?)"
-        self.start()
-        assert self._writer is not None
-        self._writer.put([(sql, (*place, reason, n)) for reason, n in sorted(rejected.items())])
+        self._put([(sql, (*place, reason, n)) for reason, n in sorted(rejected.items())])
+
+    def save_prompt(self, request: Request) -> None:
+        """Record what is sent, once for all answers and models that share it."""
+        place = (self.sample_id(request.benchmark, request.sample_id), request.perturbation)
+        row = (*place, request.level, request.interface, rows.to_sql(request.prompt))
+        self._put([("INSERT OR IGNORE INTO prompt_rows VALUES (?, ?, ?, ?, ?)", row)])
+
+    def prompts(self, cell: Cell, sample_id: str, interface: str) -> dict[int, str]:
+        """Return level -> the prompt that was sent for a sample."""
+        sql = (
+            "SELECT level, prompt FROM prompt_rows"
+            " WHERE sample = ? AND perturbation = ? AND interface = ?"
+        )
+        values = (self.sample_id(cell.benchmark, sample_id), cell.perturbation, interface)
+        return {row["level"]: rows.from_sql(row["prompt"]) for row in self.query(sql, values)}
 
     def start(self) -> None:
         """Start the writer; the first save does so too, but not from two threads at once."""
