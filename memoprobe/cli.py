@@ -15,7 +15,16 @@ from memoprobe import benchmarks, study
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.examine import examine
 from memoprobe.errors import MemoprobeError
-from memoprobe.pipeline import asking, derive, exporting, planning, present, progress, settings
+from memoprobe.pipeline import (
+    asking,
+    derive,
+    exporting,
+    merging,
+    planning,
+    present,
+    progress,
+    settings,
+)
 from memoprobe.records import Interface, Task
 from memoprobe.report import figures as write_figures
 from memoprobe.report import render, summary
@@ -247,6 +256,19 @@ def export(
     """
     with open_store(db, write=False) as store:
         exporting.export(store, table, form, out)
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[Path], typer.Argument(metavar="DB...", help="Run databases.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The database to make.")],
+) -> None:
+    """Merge databases of several machines into one; contradictions are an error.
+
+    Example: memoprobe merge node1.db node2.db -o all.db
+    """
+    merging.merge(sources, out)
+    _score(out, [], "exclude")
 
 
 @app.command("benchmarks")

@@ -475,3 +475,37 @@ def test_a_second_writer_is_refused_politely(repairs):
         text = run(fake, repairs, code=2)
 
     assert "is writing this database" in text
+
+
+def test_databases_of_several_machines_become_one(repairs):
+    """Other models, other samples and equal duplicates; the tables equal those of one run."""
+    with fakes.serve(models=["fake", "other"]) as fake:
+        run(fake, repairs, "--limit", 4, db="one.db")
+        run(fake, repairs, db="two.db")
+        run(fake, repairs, "--model", "other", db="three.db")
+        run(fake, repairs, db="whole.db")
+        run(fake, repairs, "--model", "other", db="whole.db")
+
+    memoprobe("merge", "one.db", "two.db", "three.db", "-o", "all.db")
+
+    for table in ("samples", "variants", "prompts", "scores", "sensitivities", "comparisons"):
+        key = rows("all.db", f"SELECT * FROM {table}")
+        assert sorted(map(str, key)) == sorted(map(str, rows("whole.db", f"SELECT * FROM {table}")))
+    assert "there already" in memoprobe("merge", "one.db", "-o", "all.db", code=2)
+    assert not list(Path().glob("*.part*"))
+
+
+def test_contradictions_are_not_merged(repairs):
+    """Another answer to a slot, another setting, another text of a sample: each is named."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 1, db="one.db")
+        fake.text_of = lambda prompt, seed: "other"
+        run(fake, repairs, "--limit", 1, db="two.db")
+        run(fake, repairs, "--limit", 1, "--seed", 9, db="three.db")
+        repairs.write_text(repairs.read_text().replace("offset", "shift"), encoding="utf-8")
+        run(fake, repairs, "--limit", 1, db="four.db")
+
+    for db, words in (("two", "two answers to one slot"), ("three", "seed: was 0, is 9"),
+                      ("four", "two versions of one sample")):  # fmt: skip
+        assert words in memoprobe("merge", "one.db", f"{db}.db", "-o", f"x{db}.db", code=2)
+        assert not Path(f"x{db}.db").exists()

@@ -6,12 +6,13 @@ not passed over in silence.
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 from memoprobe.demo.model import Completion, LanguageModel
 from memoprobe.demo.reading import pieces
@@ -71,6 +72,11 @@ class _Server(ThreadingHTTPServer):
     model: LanguageModel
     name: str
 
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+        """Pass over a client that has hung up; any other error is a mistake of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -85,11 +91,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._answer("POST")
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: ANN401
         """Say nothing: requests are the caller's to report."""
 
     def _answer(self, method: str) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = self.headers.get("Content-Length", "")
+        body = self.rfile.read(int(length)) if length.isdecimal() else b""
         path = self.path.partition("?")[0]
         if path not in _PATHS:
             self._reply(404, {"detail": "Not Found"})
@@ -108,7 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
         except _Refusal as refusal:
             self._reply(refusal.status, refusal.body)
         else:
-            self._reply(200, _reply(asked, self.server.model, self.server.name, path == _CHAT))
+            self._reply(
+                200, _completed(asked, self.server.model, self.server.name, chat=path == _CHAT)
+            )
 
     def _reply(self, status: int, content: dict[str, Any] | None) -> None:
         body = b"" if content is None else json.dumps(content).encode()
@@ -129,9 +138,9 @@ def _read(body: bytes, name: str, *, chat: bool) -> _Asked:
     try:
         fields = json.loads(body)
     except ValueError as error:
-        raise _bad("body", f"JSON decode error: {error}") from error
+        _invalid("body", f"JSON decode error: {error}")
     if not isinstance(fields, dict):
-        raise _bad("body", "Input should be a valid dictionary")
+        _invalid("body", "Input should be a valid dictionary")
     fields = {key: value for key, value in fields.items() if value is not None}
     if fields.get("model", name) != name:
         message = f"The model `{fields['model']}` does not exist. Valid aliases: {name}."
@@ -158,12 +167,13 @@ def _read(body: bytes, name: str, *, chat: bool) -> _Asked:
     )
 
 
-def _bad(place: str, message: str) -> _Refusal:
+def _invalid(place: str, message: str) -> NoReturn:
+    """Refuse a request that is not of the protocol."""
     detail = {"loc": place, "msg": message}
-    return _Refusal(400, f"1 validation error:\n  {detail}", "Bad Request", place)
+    raise _Refusal(400, f"1 validation error:\n  {detail}", "Bad Request", place)
 
 
-def _require(holds: bool, param: str, message: str) -> None:  # noqa: FBT001
+def _require(holds: bool, param: str, message: str) -> None:
     if not holds:
         raise _Refusal(400, message, "BadRequestError", param)
 
@@ -172,25 +182,26 @@ def _typed(fields: dict[str, Any], key: str, kind: type, default: Any) -> Any:  
     """Return a field of its type; without a default it must be there."""
     value = fields.get(key, default)
     if value is None:
-        raise _bad(f"body.{key}", "Field required")
+        _invalid(f"body.{key}", "Field required")
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise _bad(f"body.{key}", f"Input should be a valid {kind.__name__}")
+        _invalid(f"body.{key}", f"Input should be a valid {kind.__name__}")
     return value
 
 
 def _number(fields: dict[str, Any], key: str) -> float:
     value = fields.get(key, 1.0)
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _bad(f"body.{key}", "Input should be a valid number")
+        _invalid(f"body.{key}", "Input should be a valid number")
     return float(value)
 
 
 def _chat_prompt(fields: dict[str, Any]) -> str:
     """Return the messages' contents one after the other: the model knows no roles."""
     messages = _typed(fields, "messages", list, None)
-    contents = [m.get("content") if isinstance(m, dict) else None for m in messages]
-    if not contents or not all(isinstance(content, str) for content in contents):
-        raise _bad("body.messages", "Input should be messages whose content is a string")
+    contents = [m["content"] for m in messages if isinstance(m, dict) and "content" in m]
+    whole = contents and len(contents) == len(messages)
+    if not whole or not all(isinstance(content, str) for content in contents):
+        _invalid("body.messages", "Input should be messages whose content is a string")
     return "\n\n".join(contents)
 
 
@@ -198,7 +209,7 @@ def _stop(fields: dict[str, Any]) -> tuple[str, ...]:
     stop = fields.get("stop", [])
     stops = [stop] if isinstance(stop, str) else stop
     if not isinstance(stops, list) or not all(isinstance(text, str) and text for text in stops):
-        raise _bad("body.stop", "Input should be a string or a list of strings, none empty")
+        _invalid("body.stop", "Input should be a string or a list of strings, none empty")
     return tuple(stops)
 
 
@@ -216,7 +227,7 @@ def _max_tokens(fields: dict[str, Any], prompt: str) -> int:
     return min(wanted, room)
 
 
-def _reply(asked: _Asked, model: LanguageModel, name: str, chat: bool) -> dict[str, Any]:  # noqa: FBT001
+def _completed(asked: _Asked, model: LanguageModel, name: str, *, chat: bool) -> dict[str, Any]:
     answers = [_sample(asked, model, asked.seed + index) for index in range(asked.n)]
     prompt_tokens = len(pieces(asked.prompt))
     completion_tokens = sum(answer.n_tokens for answer in answers)

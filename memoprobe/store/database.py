@@ -326,6 +326,14 @@ class Store:
         for sample_id, group in groupby(cursor, key=lambda row: row["sample_id"]):
             yield sample_id, [rows.response_of(row) for row in group]
 
+    def forget_ids(self) -> None:
+        """Look the samples' numbers up anew, since others were added."""
+        self._ids.clear()
+
+    def compact(self) -> None:
+        """Leave one file, without a write-ahead log beside it."""
+        self._connection.execute("PRAGMA wal_checkpoint(truncate)")
+
     def answered(self, model: str) -> bool:
         """Tell whether a model has any response."""
         return bool(self.query("SELECT 1 FROM response_rows WHERE model = ? LIMIT 1", (model,)))
