@@ -335,7 +335,9 @@ def demo(
 
     Example: memoprobe demo
     """
-    from memoprobe.demo import run as run_demo  # its corpus and model are nobody else's business
+    from memoprobe.demo import show  # its corpus and model are nobody else's business
 
-    for line in run_demo(out, seed):
-        typer.echo(line)
+    for text in show.run(out, seed, progress.shower(sys.stderr)):
+        if sys.stderr.isatty():
+            typer.echo("\r\033[K", nl=False, err=True)
+        typer.echo(text)

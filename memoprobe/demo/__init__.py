@@ -17,6 +17,7 @@ class Prepared(NamedTuple):
 
     paths: dict[Task, Path]
     model: LanguageModel
+    n_items: int
 
 
 def prepare(out: Path, seed: int, frame: Callable[[Task, Row], str]) -> Prepared:
@@ -37,4 +38,4 @@ def prepare(out: Path, seed: int, frame: Callable[[Task, Row], str]) -> Prepared
     model.train(
         (frame(task, row), f"```python\n{row['reference']}```") for task, row in benchmark.documents
     )
-    return Prepared(paths, model)
+    return Prepared(paths, model, sum(map(len, benchmark.rows.values())))
