@@ -13,6 +13,7 @@ from statistics import mean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from memoprobe.benchmarks import own
 from memoprobe.demo import benchmark, prepare
@@ -406,17 +407,18 @@ def test_members_are_recalled_and_controls_are_not(small):
 
 
 def test_memory_fades_as_the_prompt_changes(small):
-    """The more of a member's prompt is unseen words, the rarer is the answer verbatim."""
+    """The more of a member's prompt is unseen words, the less alike are answer and reference."""
     bench, prepared = small
-    shares = []
-    for share in (0.0, 0.2, 0.9):
+    members = [row for row in bench.rows["code_generation"] if not row["control"]]
+    likeness = []
+    for share in (0.0, 0.15, 0.9):
         rng = random.Random(1)
-        verbatim = []
-        for row in bench.rows["code_generation"]:
+        values = []
+        for row in members:
             words = frame("code_generation", row).split(" ")
             prompt = " ".join("zorp" if rng.random() < share else word for word in words)
             answer = draw(prepared.model, prompt, 1).text
-            verbatim.append(answer == f"```python\n{row['reference']}```")
-        shares.append(mean(verbatim))
+            values.append(Levenshtein.normalized_similarity(answer, row["reference"]))
+        likeness.append(mean(values))
 
-    assert shares[0] > shares[1] > shares[2]
+    assert likeness[0] > likeness[1] > likeness[2]

@@ -7,7 +7,8 @@ last SHORT symbols g, with probability
 
 F are the features of the prompt and of the answer so far. The weights are fitted by gradient
 ascent on the likelihood, stopped early: what is seen once leaves a trace, what is seen
-several times is memorized. Rare long runs of the prompt learn fastest.
+several times is memorized. Features learn by how often they are seen, and words and pairs
+of the prompt more slowly than its rare long runs: so a memory hangs on the very wording.
 """
 
 import random
@@ -41,7 +42,7 @@ class Completion(NamedTuple):
 
     text: str
     finish_reason: str  # "stop" or "length"
-    n_tokens: int  # the end symbol included
+    n_tokens: int  # symbols, the end and announcements of names among them
 
 
 class _Next(NamedTuple):
