@@ -17,7 +17,6 @@ from memoprobe.errors import (
     EndpointRefused,
     EndpointUnavailable,
     RateLimited,
-    RequestRejected,
 )
 from memoprobe.records import Request, Sampling, Slot
 from tests import fakes
@@ -164,31 +163,44 @@ def test_a_server_that_stalls_is_left_at_the_limit():
     listener.close()
 
 
-def test_a_connection_that_breaks_is_worth_another_attempt():
-    """A server that closes without a word is unavailable."""
+def test_a_connection_that_breaks_is_charged_to_the_request():
+    """It may be this very prompt that ends the server."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def hang_up():
         connection, _ = listener.accept()
+        connection.recv(10_000)
         connection.close()
 
     thread = threading.Thread(target=hang_up, daemon=True)
     thread.start()
     client = Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
 
-    with pytest.raises(EndpointUnavailable, match="cannot reach"):
+    with pytest.raises(EndpointUnavailable, match="connection broke") as caught:
         call(client, "send", request(), request().slots)
 
+    assert caught.value.kind == "dropped"
     thread.join()
     listener.close()
 
 
-def test_half_a_surrogate_pair_is_refused_for_that_request_alone():
-    """The prompt cannot be sent as UTF-8, and that is said."""
-    with fakes.serve() as fake, pytest.raises(RequestRejected) as caught:
-        call(Client(base_url=fake.url), "send", request("x\ud835"), request().slots)
+def test_half_a_surrogate_pair_is_sent_as_its_escape():
+    """The server decides what it makes of it."""
+    with fakes.serve() as fake:
+        reply = call(Client(base_url=fake.url), "send", request("x\ud835"), request().slots)
 
-    assert caught.value.kind == "unencodable"
+    assert fake.requests[0]["messages"][0]["content"] == "x\ud835"
+    assert reply.choices[0].text
+
+
+def test_an_error_within_a_200_holds_no_key_either():
+    """Whatever a server echoes."""
+    with fakes.serve() as fake:
+        fake.script.append((200, {}, {"error": {"message": "bad key sk-CANARY"}}))
+        client = Client(base_url=fake.url, api_key="sk-CANARY")
+
+        with pytest.raises(EndpointUnavailable, match="redacted"):
+            call(client, "send", request(), request().slots)
 
 
 def test_the_gate_closes_for_all_and_opens_again():
