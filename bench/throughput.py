@@ -36,6 +36,7 @@ def ours(url: str, requests: int, n: int, in_flight: int) -> None:
     from memoprobe import engine, plan
     from memoprobe.endpoints.client import Client
     from memoprobe.endpoints.flow import Flow
+    from memoprobe.endpoints.pool import Pool
     from memoprobe.records import Request, Sample, Sampling, Slot
     from memoprobe.store import open_store
 
@@ -77,7 +78,7 @@ def ours(url: str, requests: int, n: int, in_flight: int) -> None:
         store.start()
         lane = engine.Lane(
             model="bench",
-            requests=planned(),
+            pool=Pool([planned()]),
             client=Client(base_url=url),
             flow=Flow(max_in_flight=in_flight),
         )

@@ -138,6 +138,8 @@ def run(
     asked = asking.ask(chosen, path, retry_failed=retry_failed, show=show)
     if sys.stderr.isatty():
         typer.echo(err=True)
+    for warning in asked.warnings:
+        _warn(warning)
     if asked.signal is not None:
         typer.echo(f"stopped; the same command goes on from {path}", err=True)
         raise typer.Exit(128 + asked.signal)

@@ -8,14 +8,14 @@ import asyncio
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Protocol
 
 from memoprobe.endpoints import retry
 from memoprobe.endpoints.flow import Flow, sleep
+from memoprobe.endpoints.pool import Pool
 from memoprobe.endpoints.replies import Reply
 from memoprobe.errors import (
     EndpointError,
@@ -26,7 +26,6 @@ from memoprobe.errors import (
 from memoprobe.plan import runs
 from memoprobe.records import Failure, Interface, Request, Response, Slot
 
-BATCH = 6  # requests drawn at a time: one sample's levels
 GRACE_S = 10.0  # what replies in flight get after the first Ctrl-C
 TICK_S = 1.0
 MOST_CHOICES = 128
@@ -78,15 +77,17 @@ class Progress:
 
 @dataclass(slots=True, kw_only=True)
 class Lane:
-    """Hold the work for one model and the endpoint that does it."""
+    """Hold one endpoint and its part in the work for a model."""
 
     model: str
-    requests: Iterator[Request]  # with the slots that are missing
+    pool: Pool  # of the requests with the slots that are missing
+    replica: int = 0  # its number in the pool
     client: Client
     flow: Flow
     max_n: int = MOST_CHOICES  # choices a request; lowered when the server gives fewer
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     fault: MemoprobeError | None = None  # why the lane ended early
+    unfinished: list[Request] = field(default_factory=list)  # when it did
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def run(
     """Ask for everything that the lanes hold; return the signal that ended it early, if one did.
 
     Args:
-        lanes: One per model; a lane's ``fault`` says why it ended early.
+        lanes: One per endpoint; a lane's ``fault`` says why it ended early.
         save: Takes outcomes; raises a StoreError when it cannot keep them.
         progress: Kept up to date.
         show: Called about once a second.
@@ -130,6 +131,7 @@ async def _run(
                 caught.append(number)
                 for lane in lanes:
                     lane.stop.set()
+                    group.create_task(lane.pool.wake())
                 grace = GRACE_S if len(caught) == 1 else 0
                 scope.reschedule(loop.time() + grace)
 
@@ -157,6 +159,7 @@ async def _tick(progress: Progress, show: Callable[[Progress], None]) -> None:
 async def _lane(lane: Lane, work: _Run) -> None:
     """Work off one lane; a fault ends this lane alone."""
     queue: asyncio.Queue[Request | None] = asyncio.Queue(2 * lane.flow.max_in_flight)
+    lane.pool.queues[lane.replica] = queue
     try:
         async with asyncio.TaskGroup() as group:
             feeder = group.create_task(_feed(lane, queue, work))
@@ -165,39 +168,47 @@ async def _lane(lane: Lane, work: _Run) -> None:
             ]
             await asyncio.wait(workers)
             feeder.cancel()
+        if lane.fault is not None:
+            left = [queue.get_nowait() for _ in range(queue.qsize())]
+            await lane.pool.leave(lane.replica, [*lane.unfinished, *filter(None, left)])
     finally:
         await lane.client.close()
 
 
 async def _feed(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) -> None:
-    """Draw requests in a thread, since making variants takes processor time, and end with Nones."""
+    """Fill the queue from the pool, and end it with a None for each worker."""
     ready = False  # a lane without work never touches its endpoint
     while not lane.stop.is_set():
         try:
             async with work.drawing:
-                batch = await asyncio.to_thread(lambda: list(islice(lane.requests, BATCH)))
+                batch = await lane.pool.draw(lane.replica)
             if batch and not ready:
+                lane.unfinished += batch
                 await lane.client.prepare(batch[0].served_model, batch[0].interface)
+                lane.unfinished.clear()
                 ready = True
         except MemoprobeError as error:
             _end(lane, error)
             break
-        if not batch:
-            break
         for request in batch:
             await queue.put(request)
+        if not batch:
+            await queue.join()
+            if lane.stop.is_set() or not await lane.pool.more(lane.replica, lane.stop):
+                break
     for _ in range(lane.flow.max_in_flight):
         await queue.put(None)
 
 
 async def _work(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) -> None:
     while (request := await queue.get()) is not None:
-        if lane.stop.is_set():
-            return
         try:
             await _fulfil(request, lane, work)
         except MemoprobeError as error:
             _end(lane, error)
+        queue.task_done()
+        if lane.stop.is_set():
+            return
 
 
 def _end(lane: Lane, error: MemoprobeError) -> None:
@@ -210,6 +221,15 @@ def _end(lane: Lane, error: MemoprobeError) -> None:
 async def _fulfil(request: Request, lane: Lane, work: _Run) -> None:
     """Ask until every slot of a request has an outcome; fewer choices than asked are topped up."""
     missing = list(request.slots)
+    try:
+        await _ask_all(request, missing, lane, work)
+    finally:
+        if missing:
+            lane.unfinished.append(replace(request, slots=tuple(missing)))
+
+
+async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run) -> None:
+    """Ask for the missing slots and take those that have an outcome out of the list."""
     attempts = sends = 0
     while missing:
         slots = next(runs(missing, lane.max_n))
@@ -237,7 +257,7 @@ async def _fulfil(request: Request, lane: Lane, work: _Run) -> None:
         work.save(*outcomes)
         _count(work.progress, outcomes)
         done = {outcome.key for outcome in outcomes}
-        missing = [slot for slot in missing if slot.key not in done]
+        missing[:] = [slot for slot in missing if slot.key not in done]
 
 
 def _tokens(request: Request, n: int) -> int:

@@ -15,7 +15,9 @@ Script = tuple[int, dict[str, str], object]
 
 def answer(prompt: str, seed: int) -> str:
     """Return an answer that differs with prompt and seed, but not by every seed."""
-    number = int(hashlib.sha256(f"{prompt}|{seed}".encode("utf-8", "surrogatepass")).hexdigest(), 16)
+    number = int(
+        hashlib.sha256(f"{prompt}|{seed}".encode("utf-8", "surrogatepass")).hexdigest(), 16
+    )
     names = ["value", "total", "result"][number % 3]
     return f"Here it is:\n```python\ndef solve({names}):\n    return {names} + {number % 7}\n```\n"
 

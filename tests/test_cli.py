@@ -217,6 +217,8 @@ def test_states_are_kept_apart(repairs):
     assert {r["reasoning"] for r in found} == {"hm"}
     status = json.loads(memoprobe("status", "run.db", "--json"))
     counted = rows("run.db", "SELECT state, count(*) AS n FROM responses GROUP BY 1")
+    cells = rows("run.db", "SELECT excluded FROM cell_rows")
+    assert {row["excluded"] for row in cells} == {0}
     by_state = {row["state"]: row["n"] for row in counted}
     assert status["answered"] == 108
     assert status["truncated"] == by_state["truncated"] + by_state["truncated_empty"]
@@ -509,3 +511,26 @@ def test_contradictions_are_not_merged(repairs):
                       ("four", "two versions of one sample")):  # fmt: skip
         assert words in memoprobe("merge", "one.db", f"{db}.db", "-o", f"x{db}.db", code=2)
         assert not Path(f"x{db}.db").exists()
+
+
+def test_a_replica_that_drops_out_is_told_and_costs_nothing(repairs):
+    """The other one does its work; the exit code is 0."""
+    with fakes.serve() as fake:
+        with_dead = ("--base-url", "http://127.0.0.1:9/v1")
+        memoprobe_run = run(fake, repairs, *with_dead, "--limit", 3, code=0)
+
+    assert "token_levenshtein" in memoprobe_run
+    assert rows("run.db", "SELECT count(*) AS n FROM responses") == [{"n": 3 * 54}]
+
+
+def test_a_sample_without_any_answer_is_counted_as_excluded(repairs):
+    """Cut off at every level, it has no sensitivity and must not vanish."""
+    with fakes.serve(
+        finish_of=lambda prompt, seed: "length" if "total_0" in prompt else "stop"
+    ) as fake:
+        run(fake, repairs)
+
+    found = rows("run.db", "SELECT excluded FROM cell_rows")
+    total_0 = rows("run.db", "SELECT count(*) AS n FROM sensitivities WHERE sample_id = 'r0'")
+    assert {row["excluded"] for row in found} == {1}
+    assert total_0 == [{"n": 0}]

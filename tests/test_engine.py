@@ -5,6 +5,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from memoprobe import engine
 from memoprobe.endpoints import retry
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow
+from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
 from memoprobe.errors import EndpointDown, StoreUnavailable
 from memoprobe.records import Failure, Request, Response, Sampling, Slot
@@ -41,7 +43,7 @@ def requests(n, n_slots=1):
 def lane(fake, plan, *, in_flight=8, timeout_s=30.0, patience_s=60.0):
     return Lane(
         model="m",
-        requests=iter(plan),
+        pool=Pool([iter(plan)]),
         client=Client(base_url=fake.url, timeout_s=timeout_s),
         flow=Flow(max_in_flight=in_flight, patience_s=patience_s),
     )
@@ -262,3 +264,53 @@ def test_a_writer_waits_for_another_process(tmp_path):
         timer.join()
         other.close()
         assert store.query("SELECT count(*) AS n FROM responses") == [{"n": 500}]
+
+
+def replicas(plan, *fakes_, patience_s=60.0, in_flight=4):
+    """Return a lane per server, the requests shared alternately among them."""
+    plan = list(plan)
+    pool = Pool([iter(plan[number :: len(fakes_)]) for number in range(len(fakes_))])
+    return [
+        replace(
+            lane(fake, (), in_flight=in_flight, patience_s=patience_s), pool=pool, replica=number
+        )
+        for number, fake in enumerate(fakes_)
+    ]
+
+
+def test_replicas_share_the_work_and_help_a_slow_one():
+    """Each begins with its own samples; the fast one takes over what the slow one lags with."""
+    with fakes.serve() as fast, fakes.serve(delay_s=0.2) as slow:
+        outcomes, _ = work(*replicas(requests(60), fast, slow))
+
+    assert len({outcome.key for outcome in outcomes}) == len(outcomes) == 60
+    assert len(fast.requests) > 40
+    assert len(slow.requests) >= 4
+    own = {f"prompt {number}" for number in range(0, 60, 2)}
+    assert {r["messages"][0]["content"] for r in fast.requests[:8]} <= own
+
+
+def test_the_living_replica_does_the_dead_one_s_work(quick):
+    """Whether it never listened or goes away in the middle."""
+    gone = fakes.Fake(url="http://127.0.0.1:9/v1")
+    busy = [(429, {}, {"error": "busy"})] * 10_000
+    with fakes.serve() as alive, fakes.serve() as dies:
+        dies.fail_if = lambda prompt: dies.script.extend(busy) if len(dies.requests) > 5 else None
+        lanes = replicas(requests(60), alive, dies, gone, patience_s=0.3)
+        outcomes, _ = work(*lanes)
+
+    assert len({outcome.key for outcome in outcomes}) == len(outcomes) == 60
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
+    assert [lane.fault is None for lane in lanes] == [True, False, False]
+    assert not lanes[0].pool.abandoned
+
+
+def test_when_all_replicas_are_dead_the_rest_stays_undone():
+    """Then the fault is told."""
+    dead = [fakes.Fake(url="http://127.0.0.1:9/v1") for _ in range(2)]
+    lanes = replicas(requests(6), *dead)
+
+    outcomes, _ = work(*lanes)
+
+    assert outcomes == []
+    assert lanes[0].pool.abandoned

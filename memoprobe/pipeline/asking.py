@@ -8,8 +8,9 @@ from pathlib import Path
 from memoprobe import benchmarks, engine, perturbations, plan
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow
+from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
-from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError
+from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError, StoreUnavailable
 from memoprobe.pipeline import settings
 from memoprobe.plan import Design
 from memoprobe.records import Request, Sample, Variant
@@ -27,6 +28,7 @@ class Asked:
     signal: int | None  # that ended it early
     fault: MemoprobeError | None  # why an endpoint could not go on
     failed: int  # slots of the database that have a failure instead of an answer
+    warnings: list[str]
 
 
 def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
@@ -89,8 +91,14 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         store.flush()
         _remember_servers(store, lanes)
         failed = sum(sum(row["failed"].values()) for row in status(store))
-        fault = next((_told(lane, store) for lane in lanes if lane.fault is not None), None)
-    return Asked(progress=progress, signal=signal, fault=fault, failed=failed)
+        fault = next((_told(lane, store) for lane in lanes if _is_fatal(lane)), None)
+        spared = [
+            f"{lane.client.name} dropped out, the other endpoints of {lane.model} did its work: "
+            f"{lane.fault}"
+            for lane in lanes
+            if lane.fault is not None and not _is_fatal(lane)
+        ]
+    return Asked(progress=progress, signal=signal, fault=fault, failed=failed, warnings=spared)
 
 
 def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded]) -> None:
@@ -120,19 +128,20 @@ def _lanes(
     key: str | None,
     requests_of: Callable[[list[Sample]], Iterator[Request]],
 ) -> Iterator[Lane]:
-    """Yield a lane per base URL; a sample always goes to the same one, for its prompt cache."""
+    """Yield a lane per base URL; a sample's place is always the same, for its prompt cache."""
     samples = plan.visiting_order(store.samples(), study.seed)
     chosen = {bench.label for bench in study.benchmarks}
     limits = json.loads(store.info().get(f"server/{spec.name}", "{}"))
+    shares: list[list[Sample]] = [[] for _ in spec.base_urls]
+    for sample in samples:
+        if sample.benchmark in chosen:
+            shares[plan.replica(sample, len(shares))].append(sample)
+    pool = Pool([requests_of(share) for share in shares])
     for number, base_url in enumerate(spec.base_urls):
-        share = [
-            sample
-            for sample in samples
-            if sample.benchmark in chosen and plan.replica(sample, len(spec.base_urls)) == number
-        ]
         yield Lane(
             model=spec.name,
-            requests=requests_of(share),
+            pool=pool,
+            replica=number,
             client=Client(
                 base_url=base_url,
                 api_key=key,
@@ -181,6 +190,13 @@ def _remember_servers(store: Store, lanes: list[Lane]) -> None:
         if isinstance(client, Client) and client.server is not None:
             facts[f"server/{lane.model}"] = {**client.server.facts(), "max_n": lane.max_n}
     store.set_info(facts)
+
+
+def _is_fatal(lane: Lane) -> bool:
+    """Tell whether a lane's fault left work undone: other replicas may have taken it over."""
+    return lane.fault is not None and (
+        lane.pool.abandoned or isinstance(lane.fault, StoreUnavailable)
+    )
 
 
 def _told(lane: Lane, store: Store) -> MemoprobeError:

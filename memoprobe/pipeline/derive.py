@@ -94,8 +94,10 @@ def measure(store: Store) -> None:
                 for scored in results.scored(store, plan.cell, metric)
             ]
             found = sensitivity.measure(items, seed=seed)
+            # Of a sample whose answers are all cut off there is not even an item.
+            without = results.n_samples_answered(store, plan.cell) - len(items)
             results.write_sensitivities(
-                store, plan.cell, metric, found.sensitivities, found.excluded
+                store, plan.cell, metric, found.sensitivities, found.excluded + without
             )
     compared = compare(store)
     results.write_comparisons(store, compared.rows, map(asdict, compared.families))

@@ -270,6 +270,16 @@ def _counts(store: Store, cell: Cell, plan: Any) -> dict[str, Any]:  # noqa: ANN
     }
 
 
+def n_samples_answered(store: Store, cell: Cell) -> int:
+    """Return how many current samples of a cell have any response."""
+    (row,) = store.query(
+        "SELECT count(DISTINCT sample_id) AS n FROM responses"
+        " WHERE model = :model AND benchmark = :benchmark AND perturbation = :perturbation",
+        cell._asdict(),
+    )
+    return int(row["n"])
+
+
 def n_answered(store: Store) -> int:
     """Return how many responses there are to current samples."""
     (row,) = store.query("SELECT count(*) AS n FROM responses")
