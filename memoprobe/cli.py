@@ -17,7 +17,6 @@ from memoprobe.endpoints.examine import examine
 from memoprobe.errors import MemoprobeError
 from memoprobe.pipeline import (
     asking,
-    derive,
     exporting,
     merging,
     planning,
@@ -26,8 +25,6 @@ from memoprobe.pipeline import (
     settings,
 )
 from memoprobe.records import Interface, Task
-from memoprobe.report import figures as write_figures
-from memoprobe.report import render, summary
 from memoprobe.scoring import Unanswered
 from memoprobe.store import open_store, results
 from memoprobe.tables import aligned
@@ -200,6 +197,10 @@ def score(
 
 
 def _score(db: Path, metrics: list[str], unanswered: Unanswered, *, map_back: bool = True) -> None:
+    # SciPy takes a second to import, and asking must not wait for it.
+    from memoprobe.pipeline import derive
+    from memoprobe.report import summary
+
     with open_store(db, write=True) as store:
         derive.score(store, metrics, unanswered, map_back=map_back)
         data = present.report_data(store, db.stem)
@@ -233,13 +234,16 @@ def report(
 
     Example: memoprobe report memoprobe.db -o report.html --figures figures
     """
+    from memoprobe.report import figures as drawings  # Altair takes a second to import
+    from memoprobe.report import page
+
     with open_store(db, write=False) as store:
         _warn(present.unscored(store))
         data = present.report_data(store, db.stem)
-    present.write(out, render(data))
+    present.write(out, page.render(data))
     typer.echo(str(out))
     if figures is not None:
-        for path in write_figures(data, figures):
+        for path in drawings.write(data, figures):
             typer.echo(str(path))
 
 

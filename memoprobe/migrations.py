@@ -90,7 +90,10 @@ def _create_outcomes(db: sqlite_utils.Database) -> None:
             "endpoint": str,
             "state": str,
         }
-    ).create_index(["sample", "model", "perturbation", "level", "repeat", "answer"])
+    ).create_index(
+        # Covers resuming and counting: neither reads the wide rows of a large run.
+        ["model", "sample", "perturbation", "level", "repeat", "answer", "state"]
+    )
     db.table("response_rows").create_index(["key"], unique=True)
     db.table("failure_rows").create(
         {

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from memoprobe.records import Curve, Sensitivity
-from memoprobe.report import figures, render, summary
+from memoprobe.report import summary
 from memoprobe.report import text as written
 from memoprobe.report.charts import svg
 from memoprobe.report.data import CellKey, ReportData
 from memoprobe.report.diffs import SHOWN_CHARACTERS, segments, shortened
 from memoprobe.report.distribution import MAX_POINTS, distributions
 from memoprobe.report.falloff import falloffs
+from memoprobe.report.figures import write as figures
 from memoprobe.report.headline import headline
 from memoprobe.report.inline import inline
+from memoprobe.report.page import render
 from tests.report_data import TASKS, cell, example, synthetic
 
 HOSTILE = (

@@ -10,7 +10,7 @@ from memoprobe.engine import Progress
 from memoprobe.errors import ConfigError, MemoprobeError
 from memoprobe.pipeline import asking, derive, present
 from memoprobe.records import Sample, Sampling, Task
-from memoprobe.report import render, summary
+from memoprobe.report import page, summary
 from memoprobe.store import open_store
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
@@ -57,9 +57,9 @@ def run(out: Path, seed: int, show: Callable[[Progress], None]) -> Iterator[str]
     yield summary.text(summary.rows(data), data.comparisons)
     yield ""
     yield EXPLANATION
-    page = out / "report.html"
-    present.write(page, render(data))
-    yield f"The report, which opens without network: {page}"
+    path = out / "report.html"
+    present.write(path, page.render(data))
+    yield f"The report, which opens without network: {path}"
 
 
 def _frame(task: Task, row: Row) -> str:

@@ -161,9 +161,16 @@ def missing(
     store: Store, study: Study, samples: list[Sample], design: Design, *, retry_failed: bool
 ) -> Iterator[Request]:
     """Yield the requests whose slots are not all closed, a sample's levels together."""
+    repeats, answers = design.slots()[-1]
+    complete = store.complete(design.model, repeats, answers)
     for sample in samples:
-        closed = store.closed(design.model, sample, retry_failed=retry_failed)
-        for name in names_of(study, sample):
+        names = [
+            name
+            for name in names_of(study, sample)
+            if (sample.benchmark, sample.sample_id, name) not in complete
+        ]
+        closed = store.closed(design.model, sample, retry_failed=retry_failed) if names else set()
+        for name in names:
             for variant in stored_variants(store, study, sample, name):
                 whole = plan.request(sample, variant, design)
                 if rest := tuple(slot for slot in whole.slots if slot.key not in closed):

@@ -229,6 +229,25 @@ class Store:
         }
         return [rows.variant_of(row) for row in self.db.query(sql, values)]
 
+    def complete(self, model: str, repeats: int, answers: int) -> set[tuple[str, str, str]]:
+        """Return (benchmark, sample id, perturbation) of which a model has answered every slot.
+
+        That is the first ``answers`` of the first ``repeats`` at every level; nothing of
+        them needs a look slot by slot.
+        """
+        sql = (
+            "SELECT s.benchmark, s.sample_id, r.perturbation FROM"
+            " (SELECT sample, perturbation, count(*) AS n FROM response_rows"
+            "  WHERE model = ? AND repeat <= ? AND answer <= ? GROUP BY sample, perturbation) r"
+            " JOIN (SELECT sample, perturbation, count(*) AS n FROM variant_rows"
+            "  GROUP BY sample, perturbation) v"
+            " ON v.sample = r.sample AND v.perturbation = r.perturbation"
+            " JOIN sample_rows s ON s.id = r.sample"
+            " WHERE NOT s.superseded AND r.n = v.n * ?"
+        )
+        found = self.query(sql, (model, repeats, answers, repeats * answers))
+        return {(row["benchmark"], row["sample_id"], row["perturbation"]) for row in found}
+
     def closed(self, model: str, sample: Sample, *, retry_failed: bool) -> set[bytes]:
         """Return the keys of a sample's slots that need not be asked of a model.
 
