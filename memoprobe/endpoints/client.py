@@ -110,7 +110,8 @@ class Client:
         self._place = address(base_url, self.api_key)
         self.name = self._place.url
         sdk = openai.AsyncOpenAI(base_url=self._place.url, api_key=self.api_key or "EMPTY")
-        headers = {**sdk.default_headers, **sdk.auth_headers, **self._place.headers}
+        given = {} if self.api_key else self._place.headers  # one header: the key goes first
+        headers = {**sdk.default_headers, **sdk.auth_headers, **given}
         self._headers = {key: value for key, value in headers.items() if isinstance(value, str)}
 
     @property
