@@ -31,6 +31,7 @@ class Fake:
     prefix: str = "/v1"
     listed: bool | Script = True  # serves a list of models, or something else in its place
     owned_by: str = "vllm"
+    pages: dict[str, object] = field(default_factory=dict)  # beside the API
     max_n: int | None = None  # refuses more
     ignores_n: bool = False  # gives one choice whatever n is
     delay_s: float = 0.0
@@ -73,6 +74,14 @@ class Fake:
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": 20 * len(choices)}
         return 200, {}, {"model": body["model"], "choices": choices, "usage": usage}
 
+    def page(self, path: str) -> Script:
+        if path == f"{self.prefix}/models" and self.listed:
+            data = [{"id": name, "owned_by": self.owned_by} for name in self.models]
+            return (200, {}, {"data": data}) if self.listed is True else self.listed
+        if path in self.pages:
+            return 200, {}, self.pages[path]
+        return 404, {}, {"detail": "Not Found"}
+
     def choice(self, chat: bool, prompt: str, seed: int, index: int) -> dict:
         text = self.text_of(prompt, seed)
         message = text if isinstance(text, dict) else {"content": text}
@@ -87,12 +96,7 @@ def _handler(fake: Fake) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             fake.headers.append({k.lower(): v for k, v in self.headers.items()})
             fake.paths.append(self.path)
-            if self.path.partition("?")[0] == f"{fake.prefix}/models" and fake.listed:
-                data = [{"id": name, "owned_by": fake.owned_by} for name in fake.models]
-                found = 200, {}, {"object": "list", "data": data}
-                self.send(*(found if fake.listed is True else fake.listed))
-            else:
-                self.send(404, {}, {"detail": "Not Found"})
+            self.send(*fake.page(self.path.partition("?")[0]))
 
         def do_POST(self) -> None:
             fake.headers.append({k.lower(): v for k, v in self.headers.items()})

@@ -406,6 +406,22 @@ def test_check_says_what_an_endpoint_can():
     assert "check the name" in text
 
 
+def test_check_tells_the_server_and_what_it_adds_to_a_request():
+    """llama-server's own defaults act beside ours; vLLM states a version alone."""
+    params = {"temperature": 0.8, "top_p": 0.95, "top_k": 40, "min_p": 0.05, "repeat_penalty": 1.0}
+    props = {"build_info": "b1", "default_generation_settings": {"params": params}}
+    with fakes.serve(owned_by="llamacpp", pages={"/props": props}) as fake:
+        llama = {row["name"]: row for row in json.loads(memoprobe("check", fake.url, "--json"))}
+    with fakes.serve(pages={"/version": {"version": "0.32.0"}}) as fake:
+        vllm = {row["name"]: row for row in json.loads(memoprobe("check", fake.url, "--json"))}
+
+    assert llama["server"]["detail"] == "llama.cpp b1"
+    assert "top_k = 40" in llama["defaults"]["detail"]
+    assert "extra_body = { top_k = 0, min_p = 0 }" in llama["defaults"]["advice"]
+    assert vllm["server"]["detail"] == "vllm 0.32.0"
+    assert vllm["defaults"]["detail"] == "not stated"
+
+
 def test_benchmarks_lists_the_registry():
     """One object a use, with the keys that scripts rely on."""
     found = json.loads(memoprobe("benchmarks", "--json"))

@@ -6,6 +6,7 @@ path is left out, since it costs four times as much processor time as all the re
 
 import asyncio
 import base64
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,8 @@ class Server:
     url: str
     dialect: dialects.Dialect
     models: Sequence[Mapping[str, object]]  # empty where it has no such list
+    version: str | None = None
+    defaults: Mapping[str, float] = field(default_factory=dict)  # of sampling, its own
 
     @property
     def names(self) -> list[str]:
@@ -85,7 +88,13 @@ class Server:
             for model in self.models
             if "id" in model
         }
-        return {"url": self.url, "dialect": self.dialect.name, "context_tokens": contexts}
+        return {
+            "url": self.url,
+            "dialect": self.dialect.name,
+            "version": self.version,
+            "defaults": dict(self.defaults),
+            "context_tokens": contexts,
+        }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -256,14 +265,28 @@ class Client:
             if models is None and not (model and await self._serves(model, interface)):
                 tried.append(self.name)
                 continue
-            known = models or []
-            self.server = Server(url=self.name, dialect=dialects.recognize(known), models=known)
+            self.server = await self._introduced(models or [])
             return self.server
         places = " or ".join(tried)
         msg = (
             f"no OpenAI-compatible API at {places}: check the base URL, which as a rule ends in /v1"
         )
         raise ConfigError(msg)
+
+    async def _introduced(self, models: Sequence[Mapping[str, object]]) -> Server:
+        """Return the server with what it says of itself beside the API, if anything."""
+        dialect = dialects.recognize(models)
+        about: object = None
+        if dialect.about_path:
+            with contextlib.suppress(MemoprobeError):
+                about = replies.loads(await self.get(f"/..{dialect.about_path}"))
+        return Server(
+            url=self.name,
+            dialect=dialect,
+            models=models,
+            version=dialects.version(dialect, about),
+            defaults=dialects.defaults(dialect, about),
+        )
 
     async def _probe(self, model: str, interface: Interface) -> bytes:
         """Return the reply to a request for one token."""

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoprobe.endpoints import dialects, replies
-from memoprobe.endpoints.client import PATHS, Client
+from memoprobe.endpoints.client import PATHS, Client, Server
 from memoprobe.errors import ConfigError, MemoprobeError
 from memoprobe.records import Interface
 
 KNOWN = "def add(a, b):\n    return a + b\n"
 CHOICES = 3
+NAMED = ("temperature", "top_p")  # in every request of a run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,13 @@ async def examine(client: Client, model: str | None) -> list[Finding]:
         msg = f"{server.url} lists no models: name one with --model"
         raise ConfigError(msg)
     findings = [
-        Finding(name="reachable", ok=True, detail=f"{server.url} ({server.dialect.name})"),
+        Finding(name="reachable", ok=True, detail=server.url),
+        Finding(
+            name="server",
+            ok=server.dialect is not dialects.PLAIN,
+            detail=f"{server.dialect.name} {server.version or ''}".rstrip(),
+            advice="its quirks are found out while it answers",
+        ),
         Finding(
             name="models",
             ok=chosen in names,
@@ -45,6 +52,7 @@ async def examine(client: Client, model: str | None) -> list[Finding]:
             advice=f"the server does not list {chosen!r}: check the name",
         ),
         _context(client, chosen),
+        _defaults(server),
     ]
     interfaces: tuple[Interface, ...] = ("chat", "completions")
     findings += [await _answers(client, chosen, interface) for interface in interfaces]
@@ -71,6 +79,24 @@ def _context(client: Client, model: str) -> Finding:
         ok=length is not None,
         detail=f"{length} tokens" if length is not None else "not stated",
         advice="keep prompts and max_tokens within the model's context yourself",
+    )
+
+
+def _defaults(server: Server) -> Finding:
+    """Say what the server adds to a request of ours that does not name it."""
+    silent = {name: v for name, v in server.defaults.items() if name not in NAMED}
+    neutral = {"top_k": (0, -1), "min_p": (0,), "repeat_penalty": (1, 0)}
+    acting = {name: v for name, v in silent.items() if v not in neutral[name]}
+    stated = ", ".join(f"{name} = {value:g}" for name, value in server.defaults.items())
+    wish = ", ".join(f"{name} = {neutral[name][0]}" for name in acting)
+    advice = "whatever the server adds to temperature and top_p is in the answers"
+    if acting:
+        advice = f"some act beside temperature and top_p; to stop it: extra_body = {{ {wish} }}"
+    return Finding(
+        name="defaults",
+        ok=bool(server.defaults) and not acting,
+        detail=stated or "not stated",
+        advice=advice,
     )
 
 
