@@ -135,7 +135,7 @@ def run(
     asked = asking.ask(chosen, path, retry_failed=retry_failed, show=show)
     if sys.stderr.isatty():
         typer.echo(err=True)
-    for warning in asked.warnings:
+    for warning in (*asked.progress.hints, *asked.warnings):
         _warn(warning)
     if asked.signal is not None:
         typer.echo(f"stopped; the same command goes on from {path}", err=True)

@@ -65,6 +65,12 @@ class Progress:
     tokens: int = 0  # of completions, as far as servers say
     in_flight: dict[int, tuple[float, str]] = field(default_factory=dict)  # since, which item
     started: float = field(default_factory=monotonic)
+    hints: list[str] = field(default_factory=list)  # what a user may want to know, each once
+
+    def hint(self, text: str) -> None:
+        """Note a hint, unless it was noted before."""
+        if text not in self.hints:
+            self.hints.append(text)
 
     @property
     def oldest(self) -> tuple[float, str] | None:
@@ -240,17 +246,11 @@ async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run
                 sends += 1
                 outcomes: Sequence[Outcome] = await _ask(request, slots, attempts, (lane, work))
         except TooManyChoices as error:
-            _learn(lane, min(error.max_n, len(slots) - 1))
+            _learn(lane, work, min(error.max_n, len(slots) - 1))
             continue
         except EndpointError as error:
             attempts += retry.charged(error)
-            if retry.may_retry(error, attempts):
-                work.progress.retries += 1
-                if retry.charged(error):
-                    lane.flow.answered()
-                    await sleep(retry.wait_s(error, attempts, work.rng), lane.stop)
-                else:
-                    lane.flow.refused(error, work.rng)
+            if await _tries_again(error, attempts, lane, work):
                 continue
             outcomes = [_failure(request, slot, error, sends) for slot in slots]
         attempts = sends = 0
@@ -258,6 +258,22 @@ async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run
         _count(work.progress, outcomes)
         done = {outcome.key for outcome in outcomes}
         missing[:] = [slot for slot in missing if slot.key not in done]
+
+
+async def _tries_again(error: EndpointError, attempts: int, lane: Lane, work: _Run) -> bool:
+    """Wait before another attempt, or return False where there is none."""
+    if error.kind == "timeout":
+        mend = "raise timeout_s, or lower max_in_flight or max_tokens"
+        work.progress.hint(f"{lane.client.name}: replies take too long; {mend}")
+    if not retry.may_retry(error, attempts):
+        return False
+    work.progress.retries += 1
+    if retry.charged(error):
+        lane.flow.answered()
+        await sleep(retry.wait_s(error, attempts, work.rng), lane.stop)
+    else:
+        lane.flow.refused(error, work.rng)
+    return True
 
 
 def _tokens(request: Request, n: int) -> int:
@@ -280,7 +296,7 @@ async def _ask(
         del work.progress.in_flight[token]
     lane.flow.answered(len(reply.choices))
     if len(reply.choices) < len(slots):
-        _learn(lane, len(reply.choices))
+        _learn(lane, work, len(reply.choices))
     return _file(request, slots, reply, monotonic() - started, lane.client)
 
 
@@ -342,8 +358,10 @@ def _failure(request: Request, slot: Slot, error: EndpointError, attempts: int) 
     )
 
 
-def _learn(lane: Lane, max_n: int) -> None:
+def _learn(lane: Lane, work: _Run, max_n: int) -> None:
     lane.max_n = max(1, min(lane.max_n, max_n))
+    more = "the rest is asked by more requests"
+    work.progress.hint(f"{lane.client.name} gives {lane.max_n} of the answers a request: {more}")
 
 
 def _count(progress: Progress, outcomes: Sequence[Outcome]) -> None:

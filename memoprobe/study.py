@@ -29,6 +29,8 @@ class ModelSpec:
     tokens_per_minute: float | None = None
     timeout_s: float = 600.0
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+    prompt_price: float | None = None  # of a million tokens, in any currency
+    completion_price: float | None = None  # likewise
 
     @property
     def served_model(self) -> str:

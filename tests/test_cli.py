@@ -359,6 +359,8 @@ def test_a_study_file_runs_as_well(repairs):
             model = "fake"
             base_urls = ["{fake.url}", "{fake.url}/"]
             interface = "completions"
+            prompt_price = 2
+            completion_price = 10
             requests_per_minute = 6000
             tokens_per_minute = 60000000
             extra_body = {{ top_k = 5 }}
@@ -376,7 +378,12 @@ def test_a_study_file_runs_as_well(repairs):
 
     assert plan["samples"] == 6
     assert plan["answers"] == 6 * 4 * 9
-    assert plan["price"] is None
+    assert plan["seconds"] is None
+    assert plan["price"] == pytest.approx(
+        (2 * plan["prompt_tokens"] + 10 * plan["max_completion_tokens"]) / 1e6, rel=0.01
+    )
+    assert plan["max_completion_tokens"] == 64 * plan["answers"]
+    assert pilot["seconds"] > 0
     assert plan["smallest_effect"] is None
     assert pilot["smallest_effect"] is not None
     assert stated["smallest_effect"] == pytest.approx(2.80 * 0.1 * (1 / 4 + 1 / 2) ** 0.5)

@@ -108,6 +108,16 @@ def test_case_7_the_limit_is_remembered_in_the_database(repairs):
     assert {request["n"] for request in fake.requests[before:]} == {1}
 
 
+def test_hints_are_given_once(quick):
+    """Not per item."""
+    with fakes.serve(max_n=4, delay_s=0.25) as fake:
+        _, progress = work(lane(fake, requests(6, 9), timeout_s=0.1))
+
+    assert len(progress.hints) == 2
+    assert "gives 4 of the answers a request" in progress.hints[0]
+    assert "timeout_s" in progress.hints[1]
+
+
 def test_case_9_a_prompt_that_cannot_fit():
     """One of 50 is sent once; the others finish."""
     too_long = (400, {}, {"error": {"code": "context_length_exceeded", "message": "too long"}})

@@ -9,7 +9,7 @@ import pytest
 
 from memoprobe.errors import StoreError, StoreUnavailable
 from memoprobe.records import Failure, Response, Sample, Variant
-from memoprobe.store import open_store, results
+from memoprobe.store import database, open_store, results
 from memoprobe.store.database import Cell, PlanRow, connect
 from memoprobe.store.writer import Writer
 
@@ -266,3 +266,14 @@ def test_outside_readers_find_the_columns_they_rely_on(store):
         assert table in results.tables(store)
     with pytest.raises(ValueError, match="no table"):
         list(results.rows_of(store, "sqlite_master"))
+
+
+def test_a_disk_without_room_is_told_before_anything_is_asked(monkeypatch):
+    """Exit 75: it can go on when there is room."""
+    monkeypatch.setattr(database, "LEAST_FREE_BYTES", 2**60)
+
+    with (
+        pytest.raises(StoreUnavailable, match="MiB are free"),
+        open_store(Path("x.db"), write=True),
+    ):
+        pass

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 from memoprobe import benchmarks, engine, perturbations, plan
 from memoprobe.endpoints.client import Client
@@ -90,6 +91,9 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         signal = engine.run(lanes, store.save, progress, show)
         store.flush()
         _remember_servers(store, lanes)
+        if progress.answered:
+            seconds = monotonic() - progress.started
+            store.set_info({"answers_per_second": progress.answered / seconds})
         failed = sum(sum(row["failed"].values()) for row in status(store))
         fault = next((_told(lane, store) for lane in lanes if _is_fatal(lane)), None)
         spared = [

@@ -1,9 +1,10 @@
 """Say what a run would take, without sending anything."""
 
+from collections.abc import Mapping
 from math import sqrt
 from pathlib import Path
 from statistics import stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoprobe import plan
 from memoprobe.pipeline import settings
@@ -12,7 +13,7 @@ from memoprobe.report.data import PRIMARY_DEFINITION, PRIMARY_METRIC
 from memoprobe.store import open_store, results
 from memoprobe.study import Study
 
-CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly; servers' tokenizers differ
+CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly, where no pilot tells
 BYTES_A_TOKEN = 4.0
 BYTES_A_ROW = 250  # of an answer beside its text, indices included
 POWER_FACTOR = 2.80  # z(.975) + z(.80), METHOD 5
@@ -23,11 +24,14 @@ def numbers(study: Study, pilot: Path | None, sd: float | None) -> dict[str, Any
 
     Args:
         study: What would be run.
-        pilot: A run database, whose sensitivities tell their spread.
+        pilot: A run database, which tells the spread of the sensitivities, the rate of
+            answers and how long a token is.
         sd: That spread where the user states it.
     """
-    samples = controls = variants = requests = answers = characters = 0
-    spread = sd if sd is not None else _spread(pilot)
+    samples = controls = variants = requests = answers = 0
+    known = _pilot(pilot)
+    spread = sd if sd is not None else known.spread
+    tokens = dict.fromkeys((model.name for model in study.models), Tokens(0, 0))
     for spec in study.benchmarks:
         for sample in read_benchmark(spec, study.seed).samples:
             samples += 1
@@ -43,8 +47,12 @@ def numbers(study: Study, pilot: Path | None, sd: float | None) -> dict[str, Any
                 asked = [plan.request(sample, variant, design) for variant in levels]
                 requests += len(asked)
                 answers += sum(len(request.slots) for request in asked)
-                characters += sum(len(request.prompt) for request in asked)
-    completion = answers * study.sampling.max_tokens
+                tokens[model.name] += Tokens(
+                    sum(len(request.prompt) for request in asked) / known.characters_a_token,
+                    sum(len(r.slots) for r in asked) * study.sampling.max_tokens,
+                )
+    prompt = sum(each.prompt for each in tokens.values())
+    completion = sum(each.completion for each in tokens.values())
     items = samples - controls
     effect = None
     if spread is not None and controls and items:
@@ -54,23 +62,59 @@ def numbers(study: Study, pilot: Path | None, sd: float | None) -> dict[str, Any
         "variants": variants,
         "requests": requests,
         "answers": answers,
-        "prompt_tokens": round(characters / CHARACTERS_A_TOKEN),
-        "max_completion_tokens": completion,
+        "prompt_tokens": round(prompt),
+        "max_completion_tokens": round(completion),
         "disk_bytes": round(completion * BYTES_A_TOKEN + answers * BYTES_A_ROW),
-        "seconds": None,
-        "price": None,
+        "seconds": answers / known.answers_per_second if known.answers_per_second else None,
+        "price": _price(study, tokens),
         "smallest_effect": effect,
     }
 
 
-def _spread(pilot: Path | None) -> float | None:
-    """Return the standard deviation of a pilot's sensitivities, None without a pilot."""
-    if pilot is None or not pilot.is_file():
-        return None
-    with open_store(pilot, write=False) as store:
+class Tokens(NamedTuple):
+    """Count tokens of one model; the prompt's are sent once for all choices."""
+
+    prompt: float
+    completion: float  # at most
+
+    def __add__(self, other: object) -> "Tokens":
+        """Return the sums."""
+        if not isinstance(other, Tokens):
+            return NotImplemented
+        return Tokens(self.prompt + other.prompt, self.completion + other.completion)
+
+
+def _price(study: Study, tokens: Mapping[str, Tokens]) -> float | None:
+    """Return the most that the run can cost, None where a model has no price."""
+    total = 0.0
+    for model in study.models:
+        if model.prompt_price is None or model.completion_price is None:
+            return None
+        count = tokens[model.name]
+        total += count.prompt * model.prompt_price + count.completion * model.completion_price
+    return total / 1e6
+
+
+class _Pilot(NamedTuple):
+    spread: float | None = None  # standard deviation of the sensitivities
+    answers_per_second: float | None = None
+    characters_a_token: float = CHARACTERS_A_TOKEN
+
+
+def _pilot(path: Path | None) -> _Pilot:
+    """Return what a run that was made tells of one to make."""
+    if path is None or not path.is_file():
+        return _Pilot()
+    with open_store(path, write=False) as store:
         values = [
             each.value
             for each in results.sensitivities(store)
             if each.metric == PRIMARY_METRIC and each.definition == PRIMARY_DEFINITION
         ]
-    return stdev(values) if len(values) > 1 else None
+        rate = store.info().get("answers_per_second")
+        characters = results.characters_a_token(store)
+    return _Pilot(
+        stdev(values) if len(values) > 1 else None,
+        float(rate) if rate else None,
+        characters or CHARACTERS_A_TOKEN,
+    )

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from memoprobe.records import Failure, Request, Response, Sample, Variant
 from memoprobe.store import rows
 from memoprobe.store.writer import Statement, Writer
 
+LEAST_FREE_BYTES = 64 * 2**20
 BUSY_S = 60.0  # how long to wait for another process's write
 
 
@@ -64,6 +66,8 @@ def open_store(path: Path, *, write: bool) -> "Iterator[Store]":
     if not write and not path.is_file():
         msg = f"no run database {path}: give the path of one, or make it with `memoprobe run`"
         raise StoreError(msg)
+    if write:
+        _check_room(path)
     lock = _lock(path) if write else None
     try:
         with _translated(path):
@@ -81,6 +85,14 @@ def open_store(path: Path, *, write: bool) -> "Iterator[Store]":
     finally:
         if lock is not None:
             lock.close()
+
+
+def _check_room(path: Path) -> None:
+    with _translated(path):
+        free = shutil.disk_usage(path.parent).free
+    if free < LEAST_FREE_BYTES:
+        msg = f"{path}: only {free // 2**20} MiB are free on its disk; make room, then try again"
+        raise StoreUnavailable(msg)
 
 
 def _check(connection: sqlite3.Connection, *, write: bool) -> None:

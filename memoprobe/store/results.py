@@ -270,6 +270,16 @@ def _counts(store: Store, cell: Cell, plan: Any) -> dict[str, Any]:  # noqa: ANN
     }
 
 
+def characters_a_token(store: Store) -> float | None:
+    """Return how many characters of a prompt make a token, None where no server told."""
+    (row,) = store.query(
+        "SELECT sum(length(p.prompt)) AS characters, sum(r.prompt_tokens) AS tokens FROM prompts p"
+        " JOIN responses r USING (benchmark, sample_id, perturbation, level)"
+        " WHERE r.repeat = 1 AND r.answer = 1 AND r.prompt_tokens > 0"
+    )
+    return row["characters"] / row["tokens"] if row["tokens"] else None
+
+
 def n_samples_answered(store: Store, cell: Cell) -> int:
     """Return how many current samples of a cell have any response."""
     (row,) = store.query(
