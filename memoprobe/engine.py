@@ -46,6 +46,9 @@ class Client(Protocol):
     async def prepare(self, served_model: str, interface: Interface) -> None:
         """Find the server and make sure that it serves the model."""
 
+    async def probe(self, served_model: str, interface: Interface) -> bytes:
+        """Ask for one token, which shows that the endpoint works."""
+
     async def close(self) -> None:
         """Close its connections."""
 
@@ -249,8 +252,9 @@ async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run
             _learn(lane, work, min(error.max_n, len(slots) - 1))
             continue
         except EndpointError as error:
-            attempts += retry.charged(error)
-            if await _tries_again(error, attempts, lane, work):
+            charged = retry.charged(error) and not await _is_ill(error, slots, (request, lane))
+            attempts += charged
+            if await _tries_again(error, attempts if charged else 0, lane, work):
                 continue
             outcomes = [_failure(request, slot, error, sends) for slot in slots]
         attempts = sends = 0
@@ -260,15 +264,35 @@ async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run
         missing[:] = [slot for slot in missing if slot.key not in done]
 
 
+async def _is_ill(error: EndpointError, slots: Sequence[Slot], place: tuple[Request, Lane]) -> bool:
+    """Tell whether the endpoint is to blame for a fault, and not the request.
+
+    After several requests in a row have failed it is asked for a single token: if it gives
+    that, the requests are to blame.
+    """
+    request, lane = place
+    if not isinstance(error, EndpointUnavailable) or not lane.flow.failed(slots[0].key):
+        return False
+    try:
+        await lane.client.probe(request.served_model, request.interface)
+    except EndpointError:
+        return True
+    lane.flow.answered(1)
+    return False
+
+
 async def _tries_again(error: EndpointError, attempts: int, lane: Lane, work: _Run) -> bool:
-    """Wait before another attempt, or return False where there is none."""
+    """Wait before another attempt, or return False where there is none.
+
+    With ``attempts`` 0 the endpoint is the reason, and nobody asks it for a while.
+    """
     if error.kind == "timeout":
         mend = "raise timeout_s, or lower max_in_flight or max_tokens"
         work.progress.hint(f"{lane.client.name}: replies take too long; {mend}")
     if not retry.may_retry(error, attempts):
         return False
     work.progress.retries += 1
-    if retry.charged(error):
+    if attempts:
         lane.flow.answered()
         await sleep(retry.wait_s(error, attempts, work.rng), lane.stop)
     else:

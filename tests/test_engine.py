@@ -314,3 +314,41 @@ def test_when_all_replicas_are_dead_the_rest_stays_undone():
 
     assert outcomes == []
     assert lanes[0].pool.abandoned
+
+
+def test_an_endpoint_that_fails_everybody_does_not_burn_the_plan(quick):
+    """The breaker opens; when the endpoint is well again all are answered."""
+    ill = [True]
+
+    def fail(prompt):
+        if len(fake.requests) > 60:
+            ill[0] = False
+        return (500, {}, "Internal Server Error") if ill[0] else None
+
+    with fakes.serve(fail_if=fail) as fake:
+        outcomes, _ = work(lane(fake, requests(200), in_flight=8))
+
+    assert len(outcomes) == 200
+    assert not any(isinstance(outcome, Failure) for outcome in outcomes)
+
+
+def test_an_endpoint_that_stays_ill_ends_the_run(quick):
+    """What it did not answer stays to be asked."""
+    with fakes.serve(fail_if=lambda prompt: (500, {}, "EngineCore encountered an issue")) as fake:
+        one = lane(fake, requests(500), patience_s=0.3)
+        outcomes, _ = work(one)
+
+    assert isinstance(one.fault, EndpointDown)
+    assert "EngineCore" in str(one.fault)
+    assert len(outcomes) < 30
+
+
+def test_many_bad_requests_are_not_the_endpoint_s_fault(quick):
+    """It answers a plain question, so each of them fails by itself and the run ends."""
+    bad = (500, {}, "Internal Server Error")
+    with fakes.serve(fail_if=lambda prompt: bad if prompt.startswith("prompt") else None) as fake:
+        one = lane(fake, requests(12), patience_s=0.3)
+        outcomes, _ = work(one)
+
+    assert one.fault is None
+    assert [outcome.kind for outcome in outcomes] == ["server_error"] * 12

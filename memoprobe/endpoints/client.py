@@ -154,7 +154,7 @@ class Client:
         served = ", ".join(server.names)
         msg = f"the server at {server.url} does not serve {served_model!r}; it serves: {served}"
         try:
-            reply = replies.parse(await self._probe(served_model, interface))
+            reply = replies.parse(await self.probe(served_model, interface))
         except MemoprobeError as error:
             raise ConfigError(msg) from error
         if reply.model != served_model:
@@ -288,14 +288,14 @@ class Client:
             defaults=dialects.defaults(dialect, about),
         )
 
-    async def _probe(self, model: str, interface: Interface) -> bytes:
+    async def probe(self, model: str, interface: Interface) -> bytes:
         """Return the reply to a request for one token."""
         body = {"model": model, "max_tokens": 1, **_question("Hi", interface)}
         return await self.post(PATHS[interface], body, limit_s=self.timeout_s)
 
     async def _serves(self, model: str, interface: Interface) -> bool:
         try:
-            await self._probe(model, interface)
+            await self.probe(model, interface)
         except MemoprobeError as error:
             # A complaint about anything but the path shows that the path is right.
             return not (isinstance(error, EndpointRefused) and error.status in {404, 405})

@@ -19,6 +19,7 @@ from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import EndpointDown, EndpointError, RateLimited
 
 PATIENCE_S = 300.0
+BREAKER = 4  # after so many requests in a row that fail, it is time to ask whose fault it is
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Flow:
     _opens_at: float = field(default=0.0, init=False)
     _blocked_since: float | None = field(default=None, init=False)
     _paid_until: float = field(default=0.0, init=False)
+    _failing: set[bytes] = field(default_factory=set, init=False)  # requests since an answer
     _refusals: int = field(default=0, init=False)  # closings of the gate since an answer
     _throttler: Throttler | None = field(default=None, init=False)
 
@@ -110,11 +112,17 @@ class Flow:
         if asked:
             self._blocked_since += seconds
 
+    def failed(self, key: bytes) -> bool:
+        """Note that a request failed; tell whether so many did that the endpoint is in doubt."""
+        self._failing.add(key)
+        return len(self._failing) > BREAKER
+
     def answered(self, answers: int = 0) -> None:
         """Note that the endpoint works, and how many answers a reply held."""
         self._blocked_since = None
         self._refusals = 0
         if answers:
+            self._failing.clear()
             self.pace.replied(asyncio.get_running_loop().time(), answers)
             self._wake()
 
