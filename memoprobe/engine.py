@@ -21,6 +21,7 @@ from memoprobe.errors import (
     EndpointError,
     EndpointUnavailable,
     MemoprobeError,
+    RequestRejected,
     TooManyChoices,
 )
 from memoprobe.plan import runs
@@ -192,10 +193,10 @@ async def _feed(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) ->
             async with work.drawing:
                 batch = await lane.pool.draw(lane.replica)
             if batch and not ready:
-                lane.unfinished += batch
-                await lane.client.prepare(batch[0].served_model, batch[0].interface)
-                lane.unfinished.clear()
+                await lane.pool.give_back(batch)  # others need not wait for this server
+                await _prepare(lane, batch[0], work.progress)
                 ready = True
+                continue
         except MemoprobeError as error:
             _end(lane, error)
             break
@@ -207,6 +208,15 @@ async def _feed(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) ->
                 break
     for _ in range(lane.flow.max_in_flight):
         await queue.put(None)
+
+
+async def _prepare(lane: Lane, request: Request, progress: Progress) -> None:
+    token = id(lane)
+    progress.in_flight[token] = (monotonic(), f"the server at {lane.client.name}")
+    try:
+        await lane.client.prepare(request.served_model, request.interface)
+    finally:
+        del progress.in_flight[token]
 
 
 async def _work(lane: Lane, queue: asyncio.Queue[Request | None], work: _Run) -> None:
@@ -237,31 +247,53 @@ async def _fulfil(request: Request, lane: Lane, work: _Run) -> None:
             lane.unfinished.append(replace(request, slots=tuple(missing)))
 
 
+@dataclass(slots=True)
+class _Tries:
+    attempts: int = 0  # that were charged
+    sends: int = 0
+    most: int = MOST_CHOICES  # choices a request, for this prompt alone
+
+
 async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run) -> None:
     """Ask for the missing slots and take those that have an outcome out of the list."""
-    attempts = sends = 0
-    while missing:
-        slots = next(runs(missing, lane.max_n))
-        try:
-            async with lane.flow.turn(lane.stop, _tokens(request, len(slots))):
-                if lane.stop.is_set():
-                    return
-                sends += 1
-                outcomes: Sequence[Outcome] = await _ask(request, slots, attempts, (lane, work))
-        except TooManyChoices as error:
-            _learn(lane, work, min(error.max_n, len(slots) - 1))
-            continue
-        except EndpointError as error:
-            charged = retry.charged(error) and not await _is_ill(error, slots, (request, lane))
-            attempts += charged
-            if await _tries_again(error, attempts if charged else 0, lane, work):
-                continue
-            outcomes = [_failure(request, slot, error, sends) for slot in slots]
-        attempts = sends = 0
-        work.save(*outcomes)
-        _count(work.progress, outcomes)
-        done = {outcome.key for outcome in outcomes}
-        missing[:] = [slot for slot in missing if slot.key not in done]
+    tries = _Tries()
+    while missing and not lane.stop.is_set():
+        outcomes = await _try(replace(request, slots=tuple(missing)), tries, (lane, work))
+        if outcomes:
+            work.save(*outcomes)
+            _count(work.progress, outcomes)
+            done = {outcome.key for outcome in outcomes}
+            missing[:] = [slot for slot in missing if slot.key not in done]
+            tries.attempts = tries.sends = 0
+
+
+async def _try(request: Request, tries: _Tries, place: tuple[Lane, _Run]) -> Sequence[Outcome]:
+    """Send once, for as many slots as fit; return outcomes, none where to try again."""
+    lane, work = place
+    slots = next(runs(request.slots, min(tries.most, lane.max_n)))
+    try:
+        async with lane.flow.turn(lane.stop, _tokens(request, len(slots))):
+            if lane.stop.is_set():
+                return []
+            tries.sends += 1
+            outcomes = await _ask(request, slots, tries.attempts, place)
+    except TooManyChoices as error:
+        _learn(lane, work, min(error.max_n, len(slots) - 1))
+        return []
+    except RequestRejected as error:
+        if error.kind == "bad_request" and len(slots) > 1:
+            tries.most = 1  # it may be the number of choices after all, in words of its own
+            return []
+        return [_failure(request, slot, error, tries.sends) for slot in request.slots]
+    except EndpointError as error:
+        charged = retry.charged(error) and not await _is_ill(error, slots, (request, lane))
+        tries.attempts += charged
+        if await _tries_again(error, tries.attempts if charged else 0, lane, work):
+            return []
+        return [_failure(request, slot, error, tries.sends) for slot in slots]
+    if tries.most < lane.max_n:
+        _learn(lane, work, tries.most)
+    return outcomes
 
 
 async def _is_ill(error: EndpointError, slots: Sequence[Slot], place: tuple[Request, Lane]) -> bool:

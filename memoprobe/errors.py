@@ -13,6 +13,7 @@ MemoprobeError                          what a user or a server can cause; no tr
     - EndpointDown                      nobody gets an answer from it: exit 75
   - RequestRejected                     final
     - TooManyChoices                    final for this n
+    - UnknownField                      final for a request with this field
   - UnusableReply                       final
 
 A mistake of our own stays ``ValueError`` or ``AssertionError``, and nobody catches it.
@@ -105,6 +106,14 @@ class TooManyChoices(RequestRejected):
     def __init__(self, detail: str, *, max_n: int, status: int) -> None:
         super().__init__(detail, kind="too_many_choices", phase="status", status=status)
         self.max_n = max_n
+
+
+class UnknownField(RequestRejected):
+    """Report that the server does not take ``field``, one that it can do without."""
+
+    def __init__(self, detail: str, *, field: str, status: int) -> None:
+        super().__init__(detail, kind="unknown_field", phase="status", status=status)
+        self.field = field
 
 
 class UnusableReply(EndpointError):

@@ -92,8 +92,9 @@ def request(sample: Sample, variant: Variant, design: Design) -> Request:
     slots = []
     for repeat, answer in design.slots():
         offset = slot_index(repeat, answer, design.width)
-        key = hashlib.sha256(base + b"%d:%d" % (repeat, answer)).digest()[:16]
-        slots.append(Slot(repeat, answer, (first + offset) % (1 << SEED_BITS), key))
+        seed = (first + offset) % (1 << SEED_BITS)
+        key = hashlib.sha256(base + b"%d:%d:%d" % (repeat, answer, seed)).digest()[:16]
+        slots.append(Slot(repeat, answer, seed, key))
     return Request(
         model=design.model,
         served_model=design.served_model,

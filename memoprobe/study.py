@@ -1,5 +1,6 @@
 """Read a study file into a Study; an unknown key or a wrong type is an error with its line."""
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from memoprobe.errors import ConfigError
 from memoprobe.records import Interface, Sampling, Task
 
 MOST_LEVELS = 20
+MOST_ANSWERS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,16 +162,16 @@ def check(study: Study, where: str) -> None:
             "name at least one benchmark: [[benchmarks]] in a study file, or --benchmark",
         ),
         (2 <= study.levels <= MOST_LEVELS, f"levels must be 2 to {MOST_LEVELS}"),
-        (study.answers >= 1, "answers must be at least 1"),
-        (study.repeats >= 1, "repeats must be at least 1"),
-        (study.seed >= 0, "seed must not be negative"),
-        (sampling.temperature >= 0, "temperature must not be negative"),
+        (1 <= study.answers <= MOST_ANSWERS, f"answers must be 1 to {MOST_ANSWERS}"),
+        (1 <= study.repeats <= MOST_ANSWERS, f"repeats must be 1 to {MOST_ANSWERS}"),
+        (0 <= study.seed < 2**63, "seed must be 0 to 2**63 - 1"),
+        (0 <= sampling.temperature < math.inf, "temperature must be a number from 0"),
         (0 < sampling.top_p <= 1, "top_p must be above 0 and at most 1"),
-        (sampling.max_tokens >= 1, "max_tokens must be at least 1"),
+        (1 <= sampling.max_tokens < 2**31, "max_tokens must be at least 1"),
         (study.intensity in {"share", "count"}, "intensity must be share or count"),
         (all(m.base_urls for m in study.models), "every model needs base_urls"),
         (all(m.max_in_flight >= 1 for m in study.models), "max_in_flight must be at least 1"),
-        (all(m.timeout_s > 0 for m in study.models), "timeout_s must be above 0"),
+        (all(0 < m.timeout_s < math.inf for m in study.models), "timeout_s must be above 0"),
         (
             all((m.requests_per_minute or 1) > 0 for m in study.models),
             "requests_per_minute must be above 0",

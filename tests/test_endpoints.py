@@ -1,14 +1,17 @@
 """Check client and flow against servers that mislead, stall and go away."""
 
 import asyncio
+import json
 import random
 import socket
 import threading
 import time
+from urllib.parse import quote
 
 import pytest
 
-from memoprobe.endpoints.client import Client, address
+from memoprobe.endpoints.address import address
+from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow, sleep
 from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import (
@@ -344,3 +347,76 @@ def test_no_more_requests_are_open_than_the_limit():
     assert left == 0
     assert opened[0] == (1, 8)
     assert max(n for n, _ in opened) > 8
+
+
+@pytest.mark.parametrize(
+    ("url", "secret"),
+    [
+        ("127.0.0.1:8000/v1?key=CANARY1", "CANARY1"),
+        ("htp://user:CANARY1@host/v1", "CANARY1"),
+        ("http://[::1/v1?key=CANARY1", "CANARY1"),
+        ("http://user:CANARY1@host:abc/v1", "CANARY1"),
+        ("http://host:99999/v1", "CANARY1"),
+    ],
+)
+def test_a_url_that_is_none_is_told_without_its_secrets(url, secret):
+    """Nor is there a traceback."""
+    with pytest.raises(ConfigError, match="expected something like") as caught:
+        address(url, None)
+
+    assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["ab/cd/CANARY", 'quo"te-CANARY', "p%rc nt-CANARY"])
+def test_a_key_is_redacted_however_the_server_writes_it(key):
+    """Escaped for JSON, for a URL, or plain, in JSON or in no JSON."""
+    forms = [json.dumps(key), json.dumps(key).replace("/", "\\/"), quote(key), quote(key, safe="")]
+    with fakes.serve() as fake:
+        client = Client(base_url=fake.url, api_key=key)
+        for form in forms:
+            fake.script.append((500, {}, f"plain {form}".encode()))
+            fake.script.append((500, {}, {"error": {"message": f"said {form} and {key}"}}))
+
+        async def act():
+            async with client:
+                for _ in range(2 * len(forms)):
+                    with pytest.raises(EndpointUnavailable) as caught:
+                        await client.send(request(), request().slots)
+                    assert "CANARY" not in str(caught.value)
+
+        asyncio.run(act())
+
+
+def test_answers_are_never_redacted():
+    """They are facts, whatever the key is."""
+    with fakes.serve(text_of=lambda prompt, seed: "EMPTY = True; def f(): return 1") as fake:
+        client = Client(base_url=f"{fake.url}?v=1&beta=true", api_key="def")
+
+        reply = call(client, "send", request(), request().slots)
+
+    assert reply.choices[0].text == "EMPTY = True; def f(): return 1"
+
+
+def test_fields_that_a_server_does_not_know_are_left_out():
+    """And stay so; what has another name gets it."""
+
+    def complaint(field):
+        return 400, {}, {"error": {"message": f"Unsupported parameter: '{field}'"}}
+
+    with fakes.serve() as fake:
+        fake.script += [complaint("seed"), complaint("max_tokens"), complaint("n")]
+        call(Client(base_url=fake.url), "send", request(), request().slots)
+
+    assert len(fake.requests) == 4
+    last = fake.requests[-1]
+    assert not {"seed", "max_tokens", "n"} & set(last)
+    assert last["max_completion_tokens"] == 1024
+
+
+def test_a_redirect_is_told_and_not_followed():
+    """A POST would arrive as a GET."""
+    with fakes.serve() as fake:
+        fake.script.append((302, {"Location": "http://elsewhere/v1"}, {}))
+
+        with pytest.raises(EndpointRefused, match="http://elsewhere/v1"):
+            call(Client(base_url=fake.url), "send", request(), request().slots)

@@ -1,6 +1,7 @@
 """Check the flow of a run: retries, waits, limits, order, memory, writing under pressure."""
 
 import resource
+import socket
 import sqlite3
 import threading
 import time
@@ -352,3 +353,42 @@ def test_many_bad_requests_are_not_the_endpoint_s_fault(quick):
 
     assert one.fault is None
     assert [outcome.kind for outcome in outcomes] == ["server_error"] * 12
+
+
+def test_a_server_may_refuse_n_in_words_of_its_own():
+    """One choice is tried before a request is given up, and what works is kept."""
+    refusal = (400, {}, {"error": {"message": "we do not do that here"}})
+    with fakes.serve() as fake:
+        reply = fake.reply
+        fake.reply = lambda path, body: refusal if body["n"] > 1 else reply(path, body)
+        one = lane(fake, requests(3, 4), in_flight=1)
+        outcomes, _ = work(one)
+
+    assert len(outcomes) == 12
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
+    assert one.max_n == 1
+    assert len(fake.requests) == 12
+
+
+def test_a_rejected_prompt_is_rejected_for_all_its_slots_at_once():
+    """Also where the server gives few choices a request."""
+    bad = (400, {}, {"error": {"message": "exceeds the available context size"}})
+    with fakes.serve(fail_if=lambda prompt: bad) as fake:
+        one = lane(fake, requests(1, 9))
+        one.max_n = 4
+        outcomes, _ = work(one)
+
+    assert len(fake.requests) == 1
+    assert [outcome.kind for outcome in outcomes] == ["context_overflow"] * 9
+
+
+def test_a_server_that_accepts_and_never_answers_does_not_hold_up_the_others(monkeypatch):
+    """It is left after a while, and what it was to do is done meanwhile."""
+    monkeypatch.setattr("memoprobe.endpoints.client.LOOK_S", 0.5)
+    with fakes.serve() as good, socket.create_server(("127.0.0.1", 0)) as hole:
+        silent = fakes.Fake(url=f"http://127.0.0.1:{hole.getsockname()[1]}/v1")
+        lanes = replicas(requests(30), good, silent)
+        outcomes, _ = work(*lanes)
+
+    assert len(outcomes) == 30
+    assert isinstance(lanes[1].fault, EndpointDown)

@@ -12,6 +12,7 @@ from memoprobe.errors import (
     RateLimited,
     RequestRejected,
     TooManyChoices,
+    UnknownField,
     UnusableReply,
 )
 
@@ -78,6 +79,10 @@ def test_faults_of_the_endpoint(status, body, wait, kind):
         ("n must be at most 16384, got 100000.", 100000, 16384),
         ("n must be 1 when using greedy sampling, got 3.", 3, 1),
         ("n > 1 is not supported", 3, 1),
+        ("Invalid 'n': integer above maximum value. Expected a value <= 4, but got 9", 9, 4),
+        ("'n' : number must be at most 1", 9, 1),
+        ("Only one completion choice is allowed", 9, 1),
+        ("Unsupported parameter: 'n'", 9, 1),
     ],
 )
 def test_complaints_about_n_tell_the_limit(message, n, most):
@@ -86,6 +91,48 @@ def test_complaints_about_n_tell_the_limit(message, n, most):
 
     assert isinstance(error, TooManyChoices)
     assert error.max_n == most
+
+
+def test_complaints_in_a_list_name_the_field_by_its_place():
+    """As pydantic writes them."""
+    detail = [{"loc": ["body", "n"], "msg": "Input should be less than or equal to 2"}]
+
+    error = replies.fault(422, json.dumps({"detail": detail}).encode(), None, 9)
+
+    assert isinstance(error, TooManyChoices)
+    assert error.max_n == 2
+
+
+@pytest.mark.parametrize("field", ["n", "seed", "max_tokens"])
+def test_fields_that_a_server_does_not_know_are_told_apart(field):
+    """They can be left out or have another name; sampling cannot."""
+    body = {"error": {"message": f"Unsupported parameter: '{field}' is not supported"}}
+    sampling = {"error": {"message": "Unsupported parameter: 'top_p'"}}
+
+    error = replies.fault(400, json.dumps(body).encode(), None, 1)
+
+    assert isinstance(error, UnknownField)
+    assert error.field == field
+    assert replies.fault(400, json.dumps(sampling).encode(), None, 1).kind == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("reason", "stored"),
+    [("max_tokens", "length"), ("model_length", "length"), ("eos_token", "stop")],
+)
+def test_every_word_for_cut_off_means_cut_off(reason, stored):
+    """An answer that is not whole is no answer."""
+    body = {"choices": [{"text": "x", "finish_reason": reason}]}
+
+    assert replies.parse(json.dumps(body).encode()).choices[0].finish_reason == stored
+
+
+@pytest.mark.parametrize("count", [10**30, -1, True, "7", 1.5])
+def test_a_count_that_cannot_be_one_is_unknown(count):
+    """It must not reach the database."""
+    body = {"choices": [{"text": "x"}], "usage": {"prompt_tokens": count}}
+
+    assert replies.parse(json.dumps(body).encode()).prompt_tokens is None
 
 
 def test_a_complaint_about_n_with_one_choice_is_none():
@@ -126,7 +173,6 @@ def test_choices_come_by_their_index_and_finish_reasons_in_one_vocabulary():
         "choices": [
             {"index": 1, "text": "b", "finish_reason": "eos_token"},
             {"index": 0, "text": "a"},
-            "junk",
         ],
     }
 
@@ -135,7 +181,6 @@ def test_choices_come_by_their_index_and_finish_reasons_in_one_vocabulary():
     assert [(c.place, c.text, c.finish_reason) for c in reply.choices] == [
         (0, "a", "unknown"),
         (1, "b", "stop"),
-        (2, None, "unknown"),
     ]
     assert (reply.prompt_tokens, reply.completion_tokens, reply.model) == (3, None, "m")
 
@@ -145,6 +190,18 @@ def test_choices_come_by_their_index_and_finish_reasons_in_one_vocabulary():
     [
         (b"<html>", "bad_reply", EndpointUnavailable),
         (b"[]", "bad_reply", EndpointUnavailable),
+        (b"[" * 200_000, "bad_reply", EndpointUnavailable),
+        (b'{"choices": [null]}', "bad_reply", EndpointUnavailable),
+        (
+            b'{"choices": [{"text": "x", "finish_reason": "abort"}]}',
+            "broken_off",
+            EndpointUnavailable,
+        ),
+        (
+            b'{"error": {"message": "x"}, "choices": [{"text": ""}]}',
+            "error_in_200",
+            EndpointUnavailable,
+        ),
         (b'{"error": {"message": "quota"}}', "error_in_200", EndpointUnavailable),
         (b'{"error": {"code": 1}}', "error_in_200", EndpointUnavailable),
         (b'{"error": "prompt is too long"}', "context_overflow", RequestRejected),

@@ -25,6 +25,7 @@ def unavailable(kind):
         ({"retry-after": "Thu, 01 Jan 2026 12:00:30 GMT"}, 30.0),
         ({"retry-after": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -1200"}, None),
         ({}, None),
     ],
 )
@@ -54,6 +55,15 @@ def test_a_server_s_wish_is_followed_and_a_little_more():
 
     assert min(waits) >= 4.0
     assert max(waits) <= 4.4
+
+
+def test_a_wish_of_nothing_is_no_wish():
+    """Zero seconds do not make a client hammer the server."""
+    rng = random.Random(0)
+
+    for asked in (0.0, 0.001):
+        error = RateLimited("x", retry_after_s=asked, status=429)
+        assert min(retry.wait_s(error, 3, rng) for _ in range(50)) >= 1.0
 
 
 def test_attempts_end():

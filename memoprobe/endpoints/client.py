@@ -5,65 +5,35 @@ path is left out, since it costs four times as much processor time as all the re
 """
 
 import asyncio
-import base64
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple, Self
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from typing import Self, TypeVar
 
 import aiohttp
 import openai
 
 from memoprobe.endpoints import dialects, replies, retry
+from memoprobe.endpoints.address import PATHS, Address, address, candidates
 from memoprobe.errors import (
     ConfigError,
     EndpointDown,
+    EndpointError,
     EndpointRefused,
     EndpointUnavailable,
     MemoprobeError,
+    UnknownField,
 )
 from memoprobe.records import Interface, Request, Slot
 
 CONNECT_S = 10.0
-PATHS: Mapping[Interface, str] = {"chat": "/chat/completions", "completions": "/completions"}
+PROBE_S = 120.0  # for one token
+LOOK_S = 30.0  # for what a server says of itself
 
 
-class Address(NamedTuple):
-    """Hold a base URL split so that nothing secret is left in ``url``."""
-
-    url: str
-    headers: dict[str, str]
-    query: dict[str, str]
-    secrets: tuple[str, ...]
-
-
-def address(base_url: str, api_key: str | None) -> Address:
-    """Return where a base URL points; user info and query become headers and parameters.
-
-    Raises:
-        ConfigError: It is no http or https URL.
-    """
-    parts = urlsplit(base_url.strip())
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        msg = f"base URL {base_url!r}: expected something like http://127.0.0.1:8000/v1"
-        raise ConfigError(msg)
-    path = parts.path.rstrip("/")
-    for ending in PATHS.values():
-        path = path.removesuffix(ending)
-    headers, secrets = {}, [api_key] if api_key else []
-    user, at, host = parts.netloc.rpartition("@")
-    if at:
-        plain = unquote(user)
-        headers["Authorization"] = "Basic " + base64.b64encode(plain.encode()).decode("ascii")
-        secrets += [plain, user, plain.partition(":")[2], headers["Authorization"].split()[1]]
-    query = dict(parse_qsl(parts.query))
-    secrets += query.values()
-    url = urlunsplit((parts.scheme, host, path, "", ""))
-    # Longest first: a secret that holds another one must go as a whole.
-    return Address(url, headers, query, tuple(sorted(filter(None, secrets), key=len, reverse=True)))
+_Error = TypeVar("_Error", bound=MemoprobeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +76,16 @@ class Client:
     timeout_s: float = 600.0
     extra_body: Mapping[str, object] = field(default_factory=dict)
     server: Server | None = None
+    unknown_fields: set[str] = field(default_factory=set)  # that the server does not take
     name: str = field(init=False)  # the base URL without anything secret
+    asked: str = field(init=False)  # likewise, as the study has it
     _place: Address = field(init=False)
     _headers: Mapping[str, str] = field(init=False)
     _session: aiohttp.ClientSession | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._point(self.base_url)
+        self.asked = self.name
 
     def _point(self, base_url: str) -> None:
         """Aim at a base URL; the SDK says which headers a request carries there."""
@@ -167,30 +140,50 @@ class Client:
             EndpointError: There is no reply with a choice; the class says what may help.
             ConfigError: The server refuses the key, the path or the model.
         """
+        limit = retry.limit_s(self.timeout_s, attempts)
+        while True:
+            body = self._body(request, run)
+            try:
+                content = await self.post(PATHS[request.interface], body, limit_s=limit)
+            except UnknownField as error:
+                if error.field not in body:
+                    raise
+                self.unknown_fields.add(error.field)
+                continue
+            try:
+                return replies.parse(content)
+            except EndpointError as error:
+                raise self._redacted(error) from None
+
+    def _body(self, request: Request, run: Sequence[Slot]) -> dict[str, object]:
+        """Return the body of a call, without the fields that the server does not know."""
         sampling = request.sampling
         body: dict[str, object] = {
             "model": request.served_model,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_tokens": sampling.max_tokens,
-            "n": len(run),
             "seed": run[0].seed,
             **_question(request.prompt, request.interface),
+            "n": len(run),
             **({"stop": list(request.stop)} if request.stop else {}),
-            **self.extra_body,
         }
-        limit = retry.limit_s(self.timeout_s, attempts)
-        content = await self.post(PATHS[request.interface], body, limit_s=limit)
-        return replies.parse(content)
+        for name in sorted(self.unknown_fields):
+            if name == "n" and len(run) > 1:
+                continue
+            value = body.pop(name)
+            if replies.OPTIONAL[name]:
+                body[replies.OPTIONAL[name]] = value
+        return {**body, **self.extra_body}
 
     async def post(self, path: str, body: Mapping[str, object], *, limit_s: float) -> bytes:
         """Return the body of a reply with status 200."""
         n = body.get("n")
         return await self._call("POST", path, body, limit_s, n if isinstance(n, int) else 1)
 
-    async def get(self, path: str, *, limit_s: float = 30.0) -> bytes:
+    async def get(self, path: str) -> bytes:
         """Return the body of a reply with status 200."""
-        return await self._call("GET", path, None, limit_s, 1)
+        return await self._call("GET", path, None, LOOK_S, 1)
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, object] | None, limit_s: float, n: int
@@ -212,9 +205,10 @@ class Client:
                     data=data,
                     params=self._place.query,
                     headers=self._headers,
+                    allow_redirects=False,  # a redirected POST may arrive as a GET
                 ) as reply,
             ):
-                content = self._redact(await reply.read())
+                content = await reply.read()
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             detail = f"cannot reach {self.name}: {self._words(error)}"
             raise EndpointUnavailable(detail, kind="connect", phase="connect") from None
@@ -224,19 +218,28 @@ class Client:
         except aiohttp.ClientError as error:
             detail = f"the connection broke: {self._words(error)}"
             raise EndpointUnavailable(detail, kind="dropped", phase="wait") from None
+        if 300 <= reply.status < 400:
+            to = self._redact(reply.headers.get("Location", "elsewhere"))
+            msg = f"{self.name} sends requests on to {to}: use that address"
+            raise EndpointRefused(msg, status=reply.status)
         if reply.status >= 400:
             headers = {key.lower(): value for key, value in reply.headers.items()}
             wait = retry.retry_after_s(headers, datetime.now(UTC))
-            raise replies.fault(reply.status, content, wait, n)
+            raise self._redacted(replies.fault(reply.status, content, wait, n))
         return content
 
     def _words(self, error: Exception) -> str:
-        return self._redact((str(error) or type(error).__name__).encode()).decode()
+        return self._redact(str(error) or type(error).__name__)
 
-    def _redact(self, content: bytes) -> bytes:
+    def _redact(self, text: str) -> str:
         for secret in self._place.secrets:
-            content = content.replace(secret.encode(), b"[redacted]")
-        return content
+            text = text.replace(secret, "[redacted]")
+        return text
+
+    def _redacted(self, error: _Error) -> _Error:
+        """Return an error without anything secret that the server put into its words."""
+        error.args = (self._redact(str(error)),)
+        return error
 
     async def discover(self, model: str | None = None, interface: Interface = "chat") -> Server:
         """Find the path that serves the API and what the server says of itself.
@@ -249,14 +252,14 @@ class Client:
             ConfigError: Somebody does, but not this API, or the key is refused.
         """
         tried = []
-        for url in _candidates(self.base_url):
+        for url in candidates(self.base_url):
             self.base_url = url
             self._point(url)
             try:
                 models = _model_list(await self.get("/models"))
             except EndpointUnavailable as error:
-                if error.kind == "connect":
-                    raise EndpointDown(str(error)) from error
+                if error.kind in {"connect", "timeout"}:
+                    raise _down(self.name, error) from error
                 models = None
             except MemoprobeError as error:
                 if isinstance(error, EndpointRefused) and error.status in {401, 403}:
@@ -291,11 +294,14 @@ class Client:
     async def probe(self, model: str, interface: Interface) -> bytes:
         """Return the reply to a request for one token."""
         body = {"model": model, "max_tokens": 1, **_question("Hi", interface)}
-        return await self.post(PATHS[interface], body, limit_s=self.timeout_s)
+        return await self.post(PATHS[interface], body, limit_s=min(PROBE_S, self.timeout_s))
 
     async def _serves(self, model: str, interface: Interface) -> bool:
         try:
             await self.probe(model, interface)
+        except EndpointUnavailable as error:
+            if error.kind == "timeout":
+                raise _down(self.name, error) from error
         except MemoprobeError as error:
             # A complaint about anything but the path shows that the path is right.
             return not (isinstance(error, EndpointRefused) and error.status in {404, 405})
@@ -308,20 +314,8 @@ def _question(prompt: str, interface: Interface) -> dict[str, object]:
     return {"prompt": prompt}
 
 
-def _candidates(base_url: str) -> list[str]:
-    """Return the base URLs that one as the user wrote it may mean, likeliest first."""
-    parts = urlsplit(base_url.strip())
-    path = parts.path.rstrip("/")
-    for ending in PATHS.values():
-        path = path.removesuffix(ending)
-    paths = (
-        [path]
-        if path.endswith("/v1")
-        else [f"{path}/v1", path]
-        if not path
-        else [path, f"{path}/v1"]
-    )
-    return [urlunsplit(parts._replace(path=each)) for each in paths]
+def _down(name: str, error: EndpointUnavailable) -> EndpointDown:
+    return EndpointDown(str(error) if name in str(error) else f"{name}: {error}")
 
 
 def _model_list(content: bytes) -> list[Mapping[str, object]] | None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoprobe.endpoints import dialects, replies
-from memoprobe.endpoints.client import PATHS, Client, Server
+from memoprobe.endpoints.address import PATHS
+from memoprobe.endpoints.client import Client, Server
 from memoprobe.errors import ConfigError, MemoprobeError
 from memoprobe.records import Interface
 

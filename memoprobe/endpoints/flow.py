@@ -19,6 +19,7 @@ from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import EndpointDown, EndpointError, RateLimited
 
 PATIENCE_S = 300.0
+LONGEST_GRANT_S = 6 * 3600.0  # how long a server may keep asking to wait
 BREAKER = 4  # after so many requests in a row that fail, it is time to ask whose fault it is
 
 
@@ -36,6 +37,7 @@ class Flow:
     _opens_at: float = field(default=0.0, init=False)
     _blocked_since: float | None = field(default=None, init=False)
     _paid_until: float = field(default=0.0, init=False)
+    _granted: float = field(default=0.0, init=False)  # seconds asked for since an answer
     _failing: set[bytes] = field(default_factory=set, init=False)  # requests since an answer
     _refusals: int = field(default=0, init=False)  # closings of the gate since an answer
     _throttler: Throttler | None = field(default=None, init=False)
@@ -95,7 +97,7 @@ class Flow:
             EndpointDown: The endpoint has refused everybody for longer than patience.
         """
         now = asyncio.get_running_loop().time()
-        asked = isinstance(error, RateLimited) and error.retry_after_s is not None
+        asked = isinstance(error, RateLimited) and bool(error.retry_after_s)
         if now < self._opens_at:  # others of the same wave have closed it
             if asked:
                 self._opens_at = max(self._opens_at, now + retry.wait_s(error, 1, rng))
@@ -109,7 +111,8 @@ class Flow:
             self.pace.refused()
         seconds = retry.wait_s(error, self._refusals, rng)
         self._opens_at = now + seconds
-        if asked:
+        if asked and self._granted < LONGEST_GRANT_S:
+            self._granted += seconds
             self._blocked_since += seconds
 
     def failed(self, key: bytes) -> bool:
@@ -121,6 +124,7 @@ class Flow:
         """Note that the endpoint works, and how many answers a reply held."""
         self._blocked_since = None
         self._refusals = 0
+        self._granted = 0.0
         if answers:
             self._failing.clear()
             self.pace.replied(asyncio.get_running_loop().time(), answers)

@@ -30,7 +30,7 @@ class Pool:
     async def draw(self, replica: int) -> list[Request]:
         """Return the next requests for a replica, empty when there is nothing to draw for now."""
         if self._returned:
-            return [self._returned.popleft()]
+            return [self._returned.popleft() for _ in range(min(BATCH, len(self._returned)))]
         own = self.shares[replica]
         for share in (own, *(share for share in self.shares if share is not own)):
             # In a thread, since making variants takes processor time.
@@ -69,6 +69,12 @@ class Pool:
 
     def _all_idle(self) -> bool:
         return len(self._idle | self._dead) == len(self.shares)
+
+    async def give_back(self, requests: Sequence[Request]) -> None:
+        """Take back what a replica drew and has not begun."""
+        async with self._changed:
+            self._returned.extendleft(reversed(requests))
+            self._changed.notify_all()
 
     async def leave(self, replica: int, unfinished: Sequence[Request]) -> None:
         """Take back what a replica that is dead has not done."""

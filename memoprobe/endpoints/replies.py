@@ -6,7 +6,7 @@ hold a prompt that is too long for the context.
 
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memoprobe.errors import (
     EndpointDown,
@@ -16,6 +16,7 @@ from memoprobe.errors import (
     RateLimited,
     RequestRejected,
     TooManyChoices,
+    UnknownField,
     UnusableReply,
 )
 
@@ -26,13 +27,26 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _CHOICES = re.compile(
-    r"\bn\b\W+(must be|value must be|is not|> ?1|greater)|multiple (choices|completions)",
+    r"""['"`]n['"`]|\bn\b\W+(must be|value must be|is not|> ?1|greater)"""
+    r"|(multiple|one|single) (completion )?(choices?|completions?)",
     re.IGNORECASE,
 )
+_UNKNOWN = re.compile(
+    r"unsupported|unexpected|unknown|unrecognized|not (supported|permitted)|extra", re.IGNORECASE
+)
 _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|quota exceeded", re.IGNORECASE)
-_MOST = re.compile(r"(?:<= ?value ?<= ?|at most |must be )(\d+)", re.IGNORECASE)
+_MOST = re.compile(
+    r"(?:[<\u2264]=? ?(?:value ?<= ?)?|at most |less than or equal to |maximum (?:is )?"
+    r"|must be )(\d+)",
+    re.IGNORECASE,
+)
 _THINK = re.compile(r"\A\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
-_FINISH = {"eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop"}
+_FINISH = {"eos_token": "stop", "stop_sequence": "stop", "end_turn": "stop"} | dict.fromkeys(
+    ("max_tokens", "max_length", "model_length", "model_context_window_exceeded"), "length"
+)
+_BROKEN_OFF = frozenset({"abort", "aborted", "cancelled", "error"})
+OPTIONAL = {"n": "", "seed": "", "max_tokens": "max_completion_tokens"}
+"""Fields of a request that a server may not know, and what stands in for each."""
 DETAIL_LENGTH = 500  # characters of a server's words that are kept
 
 
@@ -63,7 +77,7 @@ def parse(content: bytes) -> Reply:
     """
     try:
         body = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         detail = (
             f"status 200, but the body is not JSON: {_short(content.decode('utf-8', 'replace'))}"
         )
@@ -71,12 +85,20 @@ def parse(content: bytes) -> Reply:
     if not isinstance(body, dict):
         detail = "status 200, but the body is not a JSON object"
         raise EndpointUnavailable(detail, kind="bad_reply", phase="parse", status=200)
+    if body.get("error") and (message := _message(body)):
+        raise _error_in_200(message)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         if message := _message(body):
             raise _error_in_200(message)
         detail = "status 200, but the reply has no choices"
         raise UnusableReply(detail, kind="no_choices", phase="parse", status=200)
+    if not all(isinstance(choice, dict) for choice in choices):
+        detail = "status 200, but a choice is not a JSON object"
+        raise EndpointUnavailable(detail, kind="bad_reply", phase="parse", status=200)
+    if _BROKEN_OFF & {str(choice.get("finish_reason")) for choice in choices}:
+        detail = "status 200, but the server broke an answer off"
+        raise EndpointUnavailable(detail, kind="broken_off", phase="parse", status=200)
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     model = body.get("model")
@@ -112,8 +134,8 @@ def fault(status: int, content: bytes, retry_after_s: float | None, n: int) -> M
         return EndpointRefused(
             f"the server does not know this path or model ({detail})", status=status
         )
-    if status in {400, 422} and n > 1 and (found := _choice_limit(message, n)) is not None:
-        return TooManyChoices(detail, max_n=found, status=status)
+    if status in {400, 422} and (known := _complaint(message, detail, status, n)) is not None:
+        return known
     if status in {408, 409, 425} or status >= 500:
         return EndpointUnavailable(detail, kind="server_error", phase="status", status=status)
     return RequestRejected(detail, kind="bad_request", phase="status", status=status)
@@ -126,6 +148,16 @@ def _error_in_200(message: str) -> MemoprobeError:
     return EndpointUnavailable(detail, kind="error_in_200", phase="parse", status=200)
 
 
+def _complaint(message: str, detail: str, status: int, n: int) -> RequestRejected | None:
+    """Return the error for a complaint about one field of the request, None for any other."""
+    if n > 1 and (found := _choice_limit(message, n)) is not None:
+        return TooManyChoices(detail, max_n=found, status=status)
+    for field in OPTIONAL:
+        if re.search(rf"""['"`]{field}['"`]""", message) and _UNKNOWN.search(message):
+            return UnknownField(detail, field=field, status=status)
+    return None
+
+
 def _choice_limit(message: str, n: int) -> int | None:
     """Return the most choices allowed, from a complaint about n; None for any other complaint."""
     if not _CHOICES.search(message):
@@ -134,8 +166,7 @@ def _choice_limit(message: str, n: int) -> int | None:
     return max(1, min(int(stated[1]), n - 1)) if stated else 1
 
 
-def _choice(raw: object, place: int) -> Choice:
-    body = raw if isinstance(raw, dict) else {}
+def _choice(body: dict[str, Any], place: int) -> Choice:
     message = body.get("message")
     source = message if isinstance(message, dict) else body
     content = source.get("content", source.get("text"))
@@ -176,14 +207,17 @@ def _parts(content: object) -> tuple[str | None, list[str]]:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Return a count of tokens; what cannot be one is unknown."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        return None
+    return value
 
 
 def loads(text: str | bytes) -> object:
     """Return the value of a JSON text, None where it is none."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -196,7 +230,7 @@ def _message(body: object) -> str | None:
         error = error.get("message") or error
     if error is None:
         return None
-    return error if isinstance(error, str) else json.dumps(error)
+    return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
 
 
 def _short(text: str) -> str:

@@ -34,10 +34,12 @@ def may_retry(error: EndpointError, attempts: int) -> bool:
 
 def wait_s(error: EndpointError, attempts: int, rng: random.Random) -> float:
     """Return seconds until the next attempt: what the server asks, else a jittered back-off."""
-    if isinstance(error, RateLimited) and error.retry_after_s is not None:
-        return min(error.retry_after_s, LONGEST_RETRY_AFTER_S) * (1 + 0.1 * rng.random())
-    ceiling = min(FIRST_WAIT_S * 2 ** max(attempts - 1, 0), LONGEST_WAIT_S)
-    return float(ceiling * (0.5 + 0.5 * rng.random()))
+    ceiling = min(FIRST_WAIT_S * 2.0 ** min(max(attempts - 1, 0), 20), LONGEST_WAIT_S)
+    own = ceiling * (0.5 + 0.5 * rng.random())
+    if isinstance(error, RateLimited) and error.retry_after_s:
+        asked = min(error.retry_after_s, LONGEST_RETRY_AFTER_S) * (1 + 0.1 * rng.random())
+        return asked if asked >= FIRST_WAIT_S else max(asked, own)
+    return own
 
 
 def limit_s(timeout_s: float, attempts: int) -> float:
@@ -58,6 +60,6 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
         return float(found[1]) / (1000 if found[2] == "ms" else 1)
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+        return max(0.0, (date.astimezone(UTC) - now).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (date.astimezone(UTC) - now).total_seconds())
