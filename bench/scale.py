@@ -88,7 +88,9 @@ def fill(study: Path, db: Path, n: int) -> None:
         store.add_samples(read.samples)
         design = settings.design_of(loaded, loaded.models[0], agreed["width"])
         cell = Cell(design.model, loaded.benchmarks[0].label, "rename")
-        store.add_plan([PlanRow(cell, loaded.levels, 9)])
+        store.replace_plan(
+            {PlanRow(cell, loaded.levels, *design.slots()[-1]): [s.sample_id for s in read.samples]}
+        )
         for sample in plan.visiting_order(read.samples, loaded.seed)[:n]:
             for variant in asking.stored_variants(store, loaded, sample, "rename"):
                 request = plan.request(sample, variant, design)

@@ -6,8 +6,10 @@ Where the answer was found is its rule, stored with every score:
 - ``unclosed``: the same, and the text ends before its fence does;
 - ``opened``: the same, and the text begins inside a block that the prompt opened;
 - ``bare``: code without a fence that defines it, prose around it left out;
-- ``last_fenced``, ``last_unclosed``, ``last_opened``: the last block; none defines it, or
-  there is no function under test;
+- ``last_fenced``, ``last_unclosed``, ``last_opened``: none defines it, or there is no
+  function under test: the last block that defines any function or class, else the last;
+- ``unechoed_``, before any of the above, in a repair: the last such block that is not the
+  prompt's own code, which a later one only repeats;
 - ``whole``: the whole text, there being neither;
 - ``continued``, and before any of the above, as in ``continued_last_fenced``: only the body,
   its head put in front from the prompt;
@@ -24,11 +26,15 @@ from typing import NamedTuple
 
 from memoprobe import languages
 from memoprobe.languages import Statement
-from memoprobe.records import Interface, Sample, Variant
+from memoprobe.records import ANSWERED_WITH_CODE, Interface, Sample, Variant
 
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$", re.MULTILINE
 )
+_FENCE_INDENT = 3  # columns beyond its block at most: a fence further in is text, as in CommonMark
+_THOUGHT = re.compile(r"\s*<think>.*?(</think>|\Z)", re.DOTALL)
+_QUOTE = re.compile(r"^ {0,3}>[^\n]*(\n {0,3}>[^\n]*)*", re.MULTILINE)
+_QUOTED_FENCE = re.compile(r"^ {0,3}> ?[ \t]*(`{3}|~{3})", re.MULTILINE)
 _ALIASES = {"py": "python", "py3": "python", "python2": "python", "python3": "python"}
 _TAGS = frozenset(
     {"python", "c", "cpp", "c++", "csharp", "c#", "go", "java", "javascript", "js", "typescript"}
@@ -36,7 +42,6 @@ _TAGS = frozenset(
     | {"code", "diff", "html", "json", "markdown", "md", "output", "plaintext", "pseudocode"}
     | {"pycon", "sql", "text", "toml", "txt", "xml", "yaml"}
 )
-_ANSWERS_CODE = frozenset({"code_generation", "program_repair", "test_generation"})
 
 
 class Answer(NamedTuple):
@@ -75,25 +80,25 @@ def extract(
 
 def reference_code(sample: Sample) -> str | None:
     """Return the sample's reference cut as an answer would be, None where it has none."""
-    if sample.reference is None or sample.task not in _ANSWERS_CODE:
+    if sample.reference is None or sample.task not in ANSWERED_WITH_CODE:
         return sample.reference and sample.reference.strip()
     return _own_part(languages.tidy(sample.reference), sample, "whole", first=False)
 
 
 def answer_language(sample: Sample) -> str:
     """Return the language of an answer to ``sample``: its own, or ``prose``."""
-    return sample.language if sample.task in _ANSWERS_CODE else "prose"
+    return sample.language if sample.task in ANSWERED_WITH_CODE else "prose"
 
 
 def _select(text: str, sample: Sample, variant: Variant, interface: Interface) -> Answer:
-    text = _after_thinking(text).replace("\r\n", "\n")
+    text = _QUOTE.sub(_unquoted, _after_thinking(text).replace("\r\n", "\n"))
     if not text.strip():
         return Answer("", "none")
-    if sample.task not in _ANSWERS_CODE:
+    if sample.task not in ANSWERED_WITH_CODE:
         return Answer(text.strip(), "text")
     is_completion = interface == "completions"
     passage = _first_lines(text, sample, variant) if is_completion else None
-    passage = passage or _passage(text, sample)
+    passage = passage or _passage(text, sample, variant)
     if _is_body(passage.code):
         passage = _with_head(passage, sample, variant)
     code = _own_part(languages.tidy(passage.code), sample, passage.rule, first=is_completion)
@@ -106,8 +111,20 @@ def _function_under_test(sample: Sample) -> str | None:
 
 
 def _after_thinking(text: str) -> str:
-    _, closed, rest = text.rpartition("</think>")
-    return "" if not closed and text.lstrip().startswith("<think>") else rest
+    """Return ``text`` without its leading thoughts; the prompt may have opened the first."""
+    first = re.match(r"(?!\s*<think>).*?^</think>", text, re.DOTALL | re.MULTILINE)
+    if first:
+        return text[first.end() :]
+    while thought := _THOUGHT.match(text):
+        text = text[thought.end() :]
+    return text
+
+
+def _unquoted(quote: re.Match[str]) -> str:
+    """Return quoted lines without their marks if they hold a fence, else as they are."""
+    if not _QUOTED_FENCE.search(quote[0]):
+        return quote[0]
+    return re.sub(r"^ {0,3}> ?", "", quote[0], flags=re.MULTILINE)
 
 
 def _defines(code: str, sample: Sample) -> bool:
@@ -117,7 +134,7 @@ def _defines(code: str, sample: Sample) -> bool:
 
 def _first_lines(text: str, sample: Sample, variant: Variant) -> _Passage | None:
     """Return the text before the first fence if it goes on from the prompt, as body or as code."""
-    fence = _FENCE.search(text)
+    fence = next((mark for mark in _FENCE.finditer(text) if _is_fence(mark)), None)
     lead = text[: fence.start()] if fence else text
     if not lead.strip():
         return None
@@ -150,19 +167,40 @@ def _is_body(code: str) -> bool:
     return code.lstrip("\n")[:1] in {" ", "\t"}
 
 
-def _passage(text: str, sample: Sample) -> _Passage:
+def _passage(text: str, sample: Sample, variant: Variant) -> _Passage:
     """Return the part of ``text`` that holds the answer."""
     blocks = _blocks(text, sample.language)
-    for block in reversed(blocks):
-        if _defines(block.code, sample):
-            return block
+    defining = [block for block in blocks if _defines(block.code, sample)]
+    if defining:
+        return _last(defining, sample, variant)
     found = languages.pieces(text, sample.language)
     if any(_defines(piece.text, sample) for piece in found):
         return _Passage(text, "bare")
     fitting = [block for block in blocks if block.tag in {None, sample.language}] or blocks
     if not fitting:
         return _Passage(text, "whole")
-    return fitting[-1]._replace(rule=f"last_{fitting[-1].rule}")
+    fitting = [block._replace(rule=f"last_{block.rule}") for block in fitting]
+    # A test may be bare assertions after a block that only repeats the function.
+    is_test = sample.task == "test_generation"
+    named = [] if is_test else [block for block in fitting if _names(block.code, sample.language)]
+    return _last(named or fitting, sample, variant)
+
+
+def _names(code: str, language: str) -> bool:
+    """Tell whether ``code`` defines any function or class at its top level."""
+    return any(piece.name for piece in languages.pieces(code, language))
+
+
+def _last(blocks: list[_Passage], sample: Sample, variant: Variant) -> _Passage:
+    """Return the last block, in a repair the last that does not repeat the prompt's own code."""
+    last = blocks[-1]
+    if sample.task != "program_repair":
+        return last
+    asked = {tuple(languages.tokens(code, sample.language)) for code in (variant.text, sample.text)}
+    for block in reversed(blocks):
+        if tuple(languages.tokens(block.code, sample.language)) not in asked:
+            return block if block is last else block._replace(rule=f"unechoed_{block.rule}")
+    return last
 
 
 def _blocks(text: str, language: str) -> list[_Passage]:
@@ -172,7 +210,10 @@ def _blocks(text: str, language: str) -> list[_Passage]:
     for mark in _FENCE.finditer(text):
         closes = not mark["info"]
         lead = text[: mark.start()]
-        if not blocks and fence is None and closes and _begins_with_code(lead, language):
+        is_in_code = not blocks and fence is None and _begins_with_code(lead, language)
+        if (fence or is_in_code) and not _is_fence(mark, fence):
+            continue
+        if is_in_code and closes:
             blocks.append(_Passage(lead, "opened"))
         elif fence is None:
             fence = mark
@@ -185,6 +226,16 @@ def _blocks(text: str, language: str) -> list[_Passage]:
     if fence:
         blocks.append(_block(fence, text[fence.end() :], "unclosed"))
     return blocks
+
+
+def _is_fence(mark: re.Match[str], opening: re.Match[str] | None = None) -> bool:
+    """Tell whether a mark is indented no further than a fence, or one that closes another, is."""
+    beyond = _columns(mark) - (_columns(opening) if opening else 0)
+    return beyond <= _FENCE_INDENT
+
+
+def _columns(mark: re.Match[str]) -> int:
+    return len(mark["indent"].expandtabs(4))
 
 
 def _begins_with_code(text: str, language: str) -> bool:

@@ -1,9 +1,11 @@
 """Parse options, call one function, print, set the exit code; nothing else."""
 
 import asyncio
+import io
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -39,6 +41,7 @@ app = typer.Typer(
 )
 
 SLOTS_FAILED = 3
+NOTHING_TO_COMPARE = "nothing to compare: one model on one benchmark without controls"
 
 Database = Annotated[Path, typer.Argument(metavar="DB", help="A run database.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -47,11 +50,16 @@ StudyFile = Annotated[Path | None, typer.Argument(metavar="STUDY", help="A study
 
 def main() -> None:
     """Run the command line; what a user or a server can cause ends in one message."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ids may hold what the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
     except MemoprobeError as error:
         typer.echo(f"memoprobe: {error}", err=True)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("memoprobe: interrupted", err=True)
+        sys.exit(130)
     except BrokenPipeError:
         # The reader of our output has gone; Python must not complain while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -142,7 +150,7 @@ def run(
         raise typer.Exit(128 + asked.signal)
     if asked.fault is not None:
         raise asked.fault
-    _score(path, [], "exclude")
+    _score(path)
     if asked.failed:
         typer.echo(f"{asked.failed} answers failed: see `memoprobe status {path}`", err=True)
         raise typer.Exit(SLOTS_FAILED)
@@ -171,6 +179,7 @@ def status(db: Database, as_json: Json = False) -> None:
     Example: memoprobe status memoprobe.db
     """
     with open_store(db, write=False) as store:
+        _warn(present.empty(store))
         found = present.status(store)
     rows = [*found["cells"], {"model": "all", "benchmark": "", **found}]
     columns = ("model", "benchmark", *present.COUNTS, "failed")
@@ -182,29 +191,34 @@ def score(
     db: Database,
     metric: Annotated[list[str] | None, typer.Option(help="A metric; may be repeated.")] = None,
     unanswered: Annotated[
-        Unanswered, typer.Option(help="What truncated and empty answers are.")
-    ] = "exclude",
-    no_map_back: Annotated[bool, typer.Option(help="Leave renamed names renamed.")] = False,
+        Unanswered | None, typer.Option(help="What truncated and empty answers are (exclude).")
+    ] = None,
+    map_back: Annotated[
+        bool | None,
+        typer.Option("--map-back/--no-map-back", help="Give renamed names back theirs (yes)."),
+    ] = None,
 ) -> None:
     """Score the stored answers, measure, compare and print the summary; ask nothing.
 
+    Metrics and options hold for all answers, and are kept for the next time.
+
     Example: memoprobe score memoprobe.db --metric token_levenshtein
     """
-    if not db.is_file():
-        with open_store(db, write=False):  # says what is missing
-            pass
-    _score(db, metric or [], unanswered, map_back=not no_map_back)
+    _score(db, metric or (), unanswered=unanswered, map_back=map_back)
 
 
-def _score(db: Path, metrics: list[str], unanswered: Unanswered, *, map_back: bool = True) -> None:
+def _score(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  # noqa: ANN401
     # SciPy takes a second to import, and asking must not wait for it.
     from memoprobe.pipeline import derive
     from memoprobe.report import summary
 
-    with open_store(db, write=True) as store:
-        derive.score(store, metrics, unanswered, map_back=map_back)
+    with open_store(db, write=True, make=False) as store:
+        derive.score(present.filled(store), metrics, **options)
         data = present.report_data(store, db.stem)
+        hints = present.unreferenced(store)
     typer.echo(summary.text(summary.rows(data), data.comparisons))
+    for hint in hints:
+        _warn(hint)
 
 
 @app.command()
@@ -215,10 +229,11 @@ def compare(db: Database, as_json: Json = False) -> None:
     """
     with open_store(db, write=False) as store:
         _warn(present.unscored(store))
+        nothing = present.empty(store) or NOTHING_TO_COMPARE
         rows = [asdict(row) for row in results.comparisons(store)]
         families = results.families(store)
     if not rows and not as_json:
-        typer.echo("nothing to compare: one model on one benchmark without controls")
+        typer.echo(nothing)
         return
     found = {"families": families, "rows": rows}
     _print(found if as_json else rows, as_json=as_json, columns=tuple(rows[0]) if rows else ())
@@ -234,16 +249,15 @@ def report(
 
     Example: memoprobe report memoprobe.db -o report.html --figures figures
     """
-    from memoprobe.report import figures as drawings  # Altair takes a second to import
-    from memoprobe.report import page
+    from memoprobe.report import page  # Altair takes a second to import
 
     with open_store(db, write=False) as store:
-        _warn(present.unscored(store))
+        _warn(present.unscored(present.filled(store)))
         data = present.report_data(store, db.stem)
     present.write(out, page.render(data))
     typer.echo(str(out))
     if figures is not None:
-        for path in drawings.write(data, figures):
+        for path in present.write_figures(data, figures):
             typer.echo(str(path))
 
 
@@ -261,6 +275,7 @@ def export(
     Example: memoprobe export memoprobe.db --table responses --format jsonl > responses.jsonl
     """
     with open_store(db, write=False) as store:
+        _warn(exporting.stale(store, table))
         exporting.export(store, table, form, out)
 
 
@@ -274,7 +289,7 @@ def merge(
     Example: memoprobe merge node1.db node2.db -o all.db
     """
     merging.merge(sources, out)
-    _score(out, [], "exclude")
+    _score(out)
 
 
 @app.command("benchmarks")

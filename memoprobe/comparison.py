@@ -68,12 +68,13 @@ def compare(groups: Sequence[Group]) -> Compared:
 
     - ``benchmark_advantage``: each benchmark against all others of its model.
     - ``model_advantage``: each model against all others on its benchmark.
-    - ``memorization``: items minus controls, within each group that has controls.
+    - ``memorization``: a group's items minus the controls of its model, task and
+      perturbation, whichever benchmarks these stand in.
 
     The first two are Mann-Whitney U tests with Cliff's delta as effect, without controls.
     The last is Welch's t test with the difference of means as effect, hence the
-    difference in differences where the definition is a fall. Empty groups are left out;
-    one model, or one benchmark, gives a question no rows. A family is one question,
+    difference in differences where the definition is a fall. A group of controls alone is
+    no subject; one model, or one benchmark, gives a question no rows. A family is one question,
     definition, metric and pool.
     """
     families: list[Family] = []
@@ -102,7 +103,7 @@ def compare(groups: Sequence[Group]) -> Compared:
 def _pools(groups: Sequence[Group]) -> dict[tuple[str, str, str], list[Group]]:
     pools: dict[tuple[str, str, str], list[Group]] = defaultdict(list)
     for group in sorted(groups, key=lambda g: (g.model, g.benchmark, g.perturbation)):
-        if group.values:
+        if group.values or group.controls:
             pools[group.pool, group.metric, group.definition].append(group)
     return pools
 
@@ -117,8 +118,14 @@ def _other_models(group: Group, pool: Sequence[Group]) -> list[float]:
     return [value for other in others for value in other.values]
 
 
-def _controls(group: Group, _pool: Sequence[Group]) -> list[float]:
-    return list(group.controls)
+def _controls(group: Group, pool: Sequence[Group]) -> list[float]:
+    """Return the controls of all benchmarks that share the group's design (METHOD 3's C).
+
+    A group's own controls get no preference, so that the contrast and ``control_p`` speak
+    of the same controls.
+    """
+    place = attrgetter("model", "task", "perturbation")
+    return [value for other in pool if place(other) == place(group) for value in other.controls]
 
 
 class _Outcome(NamedTuple):
@@ -185,7 +192,11 @@ QUESTIONS = (
 
 def _family(question: _Question, pool: Sequence[Group]) -> list[Comparison]:
     """Return one question's tests of a pool, corrected; none where no group has a rest."""
-    tests = [_row(question, group, rest) for group in pool if (rest := question.rest(group, pool))]
+    tests = [
+        _row(question, group, rest)
+        for group in pool
+        if group.values and (rest := question.rest(group, pool))
+    ]
     correct = CORRECTIONS[question.correction]
     adjusted = iter(correct([row.p_value for row in tests if row.p_value is not None]))
     return [

@@ -11,6 +11,8 @@ import sqlite_utils
 
 from memoprobe.errors import StoreError
 
+APPLICATION_ID = 0x6D656D70  # "memp", in the header of the file: the database is ours
+
 _SLOT = {
     "sample": int,
     "model": str,
@@ -47,9 +49,25 @@ def first(db: sqlite_utils.Database) -> None:
         pk="id",
     ).create_index(["benchmark", "sample_id", "content_hash"], unique=True)
     db.table("plan_rows").create(
-        {"model": str, "benchmark": str, "perturbation": str, "levels": int, "answers": int},
+        {
+            "model": str,
+            "benchmark": str,
+            "perturbation": str,
+            "levels": int,
+            "repeats": int,
+            "answers": int,
+        },
         pk=("model", "benchmark", "perturbation"),
     )
+    # The samples that each plan takes in: not all that are stored need be of the newest run.
+    db.table("selection_rows").create(
+        {"model": str, "perturbation": str, "sample": int}, pk=("model", "perturbation", "sample")
+    )
+    # Facts counts every change of samples, plan and answers; results is the count that the
+    # stored results were made from.
+    revision = db.table("revision_rows")
+    revision.create({"facts": int, "results": int})
+    revision.insert({"facts": 0, "results": 0})
     db.table("variant_rows").create(
         {
             "sample": int,
@@ -197,6 +215,18 @@ def _create_views(db: sqlite_utils.Database) -> None:
         f"SELECT r.model, {_PLACE}, r.kind, r.phase, r.detail, r.attempts, r.permanent"
         f" FROM failure_rows r {current}",
     )
+    for kind in ("response", "failure"):
+        # A cross join keeps this order, in which the rows of a cell come sample by sample.
+        db.create_view(
+            f"planned_{kind}_rows",
+            "SELECT r.*, s.benchmark, s.sample_id FROM sample_rows s"
+            " CROSS JOIN plan_rows p ON p.benchmark = s.benchmark"
+            " CROSS JOIN selection_rows c ON c.model = p.model"
+            " AND c.perturbation = p.perturbation AND c.sample = s.id"
+            f" CROSS JOIN {kind}_rows r ON r.model = c.model AND r.sample = s.id"
+            " AND r.perturbation = c.perturbation"
+            " AND r.repeat <= p.repeats AND r.answer <= p.answers WHERE NOT s.superseded",
+        )
     db.create_view(
         "scores",
         f"SELECT r.model, {_PLACE}, r.metric, r.value, r.rule FROM score_rows r {current}",
@@ -216,15 +246,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Bring a database to the newest schema, each step in a transaction of its own.
 
     Raises:
-        StoreError: A newer memoprobe wrote it, or it is no run database.
+        StoreError: A newer memoprobe wrote it.
     """
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
         known = f"this memoprobe knows up to {len(MIGRATIONS)}: upgrade memoprobe"
         msg = f"the database has schema {version}, {known}"
-        raise StoreError(msg)
-    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        msg = "the file is an SQLite database, but not a memoprobe run"
         raise StoreError(msg)
     db = sqlite_utils.Database(connection)
     for number, step in enumerate(MIGRATIONS[version:], version + 1):

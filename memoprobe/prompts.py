@@ -5,6 +5,7 @@ Placeholders are ``$input`` (the variant's text in its unperturbed context) and
 """
 
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -73,8 +74,12 @@ def stops(sample: Sample, interface: Interface) -> tuple[str, ...]:
 def _code_before_slot(sample: Sample) -> str:
     """Return the context in front of the text where the function under test is declared there."""
     before, slot, _ = sample.context.partition(TEXT_SLOT)
-    entry = sample.entry_point
-    return before if slot and entry and entry in before else ""
+    if not slot or not sample.entry_point:
+        return ""
+    # Of another language it is enough that the name occurs, as in languages.defines.
+    opening = r"^[ \t]*(async\s+def|def|class)\s+" if sample.language == "python" else r"\b"
+    declared = re.search(rf"{opening}{re.escape(sample.entry_point)}\b", before, re.MULTILINE)
+    return before if declared else ""
 
 
 def fingerprint(task: str, interface: str) -> str:

@@ -17,6 +17,9 @@ Task = Literal[
     "vulnerability_detection",
     "code_summarization",
 ]
+ANSWERED_WITH_CODE: frozenset[Task] = frozenset(
+    {"code_generation", "program_repair", "test_generation"}
+)
 InputKind = Literal["prose", "code"]
 Interface = Literal["chat", "completions"]
 

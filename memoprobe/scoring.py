@@ -96,9 +96,9 @@ def _scores(response: Response, rule: str, values: Mapping[str, float]) -> list[
 
 
 def floor(
-    codes: Iterable[tuple[str, str]],
+    codes: Iterable[tuple[str, str, str]],
     references: Mapping[str, str],
-    measure: Callable[[str, str], float],
+    measure: Callable[[str, str, str], float],
 ) -> float | None:
     """Return the mean performance of answers against other samples' references, in [0, 1].
 
@@ -106,9 +106,9 @@ def floor(
     an answer meets is fixed: the next five samples in the order of their ids, in a ring.
 
     Args:
-        codes: Sample id and code of each level-0 answer.
+        codes: Sample id, code and language of each level-0 answer.
         references: Code of the reference by sample id.
-        measure: Performance of a code against a reference.
+        measure: Performance of a code against a reference, in the answer's language.
 
     Returns:
         None where there is no other reference, or no answer to a sample with one.
@@ -116,8 +116,8 @@ def floor(
     ring = sorted(references)
     place = {sample_id: k for k, sample_id in enumerate(ring)}
     values = [
-        measure(code, references[ring[(place[sample_id] + shift) % len(ring)]])
-        for sample_id, code in codes
+        measure(code, references[ring[(place[sample_id] + shift) % len(ring)]], language)
+        for sample_id, code, language in codes
         if sample_id in place
         for shift in range(1, min(_SHIFTS, len(ring) - 1) + 1)
     ]

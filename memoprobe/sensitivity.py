@@ -8,8 +8,8 @@ definition: ``slope`` too is a fall, per unit of edit share. ``recall``, ``exact
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
@@ -41,7 +41,7 @@ class Item:
     metric: str
     control: bool
     has_reference: bool  # False where answers are scored against each other
-    edit_shares: Mapping[int, float]  # level -> realised edit share, in [0, 1]
+    edit_shares: Mapping[int, float]  # each level there is -> realised edit share, in [0, 1]
     values: Mapping[int, Sequence[tuple[int, float]]]  # level -> (repeat, performance) per answer
 
 
@@ -59,7 +59,7 @@ class _Answers(NamedTuple):
     levels: list[int]
     scored: list[list[tuple[int, float]]]  # per level, sorted (repeat, performance)
     means: list[float]  # per level
-    repeats: list[list[float]]  # per repeat with two levels or more, mean per level it has
+    repeats: list[list[float]]  # per repeat with level 0 and another, mean per level it has
     edit_shares: list[float]  # per level
 
 
@@ -175,14 +175,15 @@ def measure(items: Sequence[Item], *, seed: int, permutations: int = 1000) -> Me
     """Return the sensitivities of the items of one cell, by every definition of METHOD 1.
 
     ``paper`` and ``artifact`` are taken per repeat and averaged, a repeat using the levels
-    it has; the others pool all answers. Values are rounded to 12 decimals. A definition is
-    left out where it means nothing: ``recall``, ``exact`` and ``recall_last`` without a
-    reference, ``slope`` where all levels have one edit share.
+    it has, level 0 among them; the others pool all answers. Values are rounded to 12
+    decimals. A definition is left out where it means nothing: ``recall``, ``exact`` and
+    ``recall_last`` without a reference, ``total_drop`` and ``recall_last`` where the item's
+    last level has no answers, ``slope`` where all levels have one edit share.
 
     ``noise_floor`` is the mean over all orders of whole levels. ``answer_noise_p`` permutes
     single answers over levels and repeats, one-sided; it depends on the item and the seed
-    alone, so other items of the cell change no one's. ``control_p`` is the rank among the
-    cell's controls, leaving out the item itself, and None where there are none.
+    alone, so other items of the cell change no one's. ``control_p`` is None: the controls
+    may lie in other cells, see ``against_controls``.
 
     Raises:
         ValueError: The items are of more than one cell.
@@ -192,14 +193,37 @@ def measure(items: Sequence[Item], *, seed: int, permutations: int = 1000) -> Me
         raise ValueError(msg)
     kept = [answers for answers in map(_answers, items) if _is_measurable(answers)]
     values = [_values(answers) for answers in kept]
-    control_p = _control_p([answers.item.control for answers in kept], values)
     rows: list[Sensitivity] = []
-    for answers, value, floor, against in zip(
-        kept, values, _noise_floors(kept), control_p, strict=True
-    ):
+    for answers, value, floor in zip(kept, values, _noise_floors(kept), strict=True):
         noise_p = _answer_noise_p(answers, value, _Draw(seed, permutations))
-        rows += _records(answers, value, floor, noise_p, against)
+        rows += _records(answers, value, floor, noise_p)
     return Measured(rows, len(items) - len(kept))
+
+
+def against_controls(
+    rows: Iterable[Sensitivity], controls: Collection[tuple[str, str]]
+) -> list[Sensitivity]:
+    """Return ``rows`` with their ``control_p``: the rank among the controls (METHOD 3).
+
+    The controls of one benchmark serve the items of every other, so a benchmark of nothing
+    but controls does too. A control is ranked among the others; its p is not corrected for
+    the number of items, and None where there is no (other) control.
+
+    Args:
+        rows: All of one model, task, perturbation and metric, of any number of benchmarks.
+        controls: Benchmark and sample id of each control.
+    """
+    ranked = list(rows)
+    for definition in AGAINST_CONTROLS:
+        places = [k for k, row in enumerate(ranked) if row.definition == definition]
+        own = [k for k in places if (ranked[k].benchmark, ranked[k].sample_id) in controls]
+        index = {k: place for place, k in enumerate(own)}
+        values = np.array([ranked[k].value for k in own])
+        for k in places:
+            others = np.delete(values, index[k]) if k in index else values
+            if len(others):
+                ranked[k] = replace(ranked[k], control_p=upper_p(ranked[k].value, others))
+    return ranked
 
 
 def _records(
@@ -207,7 +231,6 @@ def _records(
     values: Mapping[str, float],
     floor: Mapping[str, float],
     noise_p: Mapping[str, float],
-    control_p: Mapping[str, float],
 ) -> Iterator[Sensitivity]:
     item = answers.item
     for definition, value in values.items():
@@ -224,7 +247,7 @@ def _records(
             noise_floor=known,
             excess=None if known is None else _rounded(value - known),
             answer_noise_p=noise_p.get(definition),
-            control_p=control_p.get(definition),
+            control_p=None,
         )
 
 
@@ -243,7 +266,7 @@ def _answers(item: Item) -> _Answers:
         repeats=[
             [fmean(answers) for answers in by_level.values()]
             for _, by_level in sorted(repeats.items())
-            if len(by_level) > 1
+            if 0 in by_level and len(by_level) > 1
         ],
         edit_shares=[item.edit_shares[level] for level in levels],
     )
@@ -257,13 +280,20 @@ def _has_slope(answers: _Answers) -> bool:
     return max(answers.edit_shares) - min(answers.edit_shares) > TOLERANCE
 
 
+def _has_last(answers: _Answers) -> bool:
+    """Tell whether the item's last level, K_i, has answers."""
+    return answers.levels[-1] == max(answers.item.edit_shares)
+
+
 def _rounded(value: float) -> float:
     return round(value, _DECIMALS) + 0.0  # turns -0.0 into 0.0
 
 
 def _values(answers: _Answers) -> dict[str, float]:
     means = answers.means
-    values = {"calibrated": area(means), "total_drop": total_drop(means)}
+    values = {"calibrated": area(means)}
+    if _has_last(answers):
+        values["total_drop"] = total_drop(means)
     if answers.repeats:
         values["paper"] = fmean([max_drop(repeat) for repeat in answers.repeats])
         values["artifact"] = fmean([max_jump(repeat) for repeat in answers.repeats])
@@ -273,7 +303,8 @@ def _values(answers: _Answers) -> dict[str, float]:
         originals = answers.scored[0]
         values["recall"] = means[0]
         values["exact"] = fmean([performance >= 1 - TOLERANCE for _, performance in originals])
-        values["recall_last"] = means[-1]
+        if _has_last(answers):
+            values["recall_last"] = means[-1]
     return {definition: _rounded(value) for definition, value in sorted(values.items())}
 
 
@@ -303,22 +334,6 @@ def _noise_floors(cell: Sequence[_Answers]) -> list[dict[str, float]]:
     return floors
 
 
-def _control_p(
-    control: Sequence[bool], values: Sequence[Mapping[str, float]]
-) -> list[dict[str, float]]:
-    """Return each item's rank among the controls, itself left out (METHOD 3)."""
-    ranks: list[dict[str, float]] = [{} for _ in values]
-    for definition in AGAINST_CONTROLS:
-        known = [i for i, by_definition in enumerate(values) if definition in by_definition]
-        controls = [i for i in known if control[i]]
-        levels = np.array([values[i][definition] for i in controls])
-        for i in known:
-            others = np.delete(levels, controls.index(i)) if control[i] else levels
-            if len(others):
-                ranks[i][definition] = upper_p(values[i][definition], others)
-    return ranks
-
-
 def _answer_noise_p(
     answers: _Answers, values: Mapping[str, float], draw: _Draw
 ) -> dict[str, float]:
@@ -337,7 +352,11 @@ def _answer_noise_p(
         null["artifact"] = np.mean([np.abs(steps).max(axis=0) for steps in falls], axis=0)
     if _has_slope(answers):
         null["slope"] = np.array(_slope_weights(answers.edit_shares)) @ means
-    return {definition: upper_p(values[definition], drawn) for definition, drawn in null.items()}
+    return {
+        definition: upper_p(values[definition], drawn)
+        for definition, drawn in null.items()
+        if definition in values
+    }
 
 
 @lru_cache(maxsize=16)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from memoprobe.benchmarks import BENCHMARKS
 from memoprobe.errors import ConfigError
 from memoprobe.records import Interface, Sampling, Task
 
@@ -88,7 +89,13 @@ def load(path: Path) -> Study:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         msg = f"study file {path} cannot be read: {error}"
         raise ConfigError(msg) from error
-    study: Study = _Reader(path, text).build(Study, {"name": path.stem, **data}, ())
+    reader = _Reader(path, text)
+    study: Study = reader.build(Study, {"name": path.stem, **data}, ())
+    for number, spec in enumerate(study.benchmarks):
+        if spec.name is not None and spec.name not in BENCHMARKS:
+            close = get_close_matches(spec.name, BENCHMARKS, n=1, cutoff=0)[0]
+            place = ("benchmarks", number, "name")
+            raise reader.error(place, f"unknown benchmark {spec.name!r}; did you mean {close!r}")
     check(study, str(path))
     return study
 
@@ -219,11 +226,11 @@ class _Reader:
             if key not in hints:
                 close = get_close_matches(key, hints, n=1)
                 known = f"did you mean {close[0]!r}" if close else f"known: {', '.join(hints)}"
-                raise self._error((*place, key), f"unknown key {key!r}; {known}")
+                raise self.error((*place, key), f"unknown key {key!r}; {known}")
         for each in fields(record):
             required = each.default is MISSING and each.default_factory is MISSING
             if required and each.name not in table:
-                raise self._error(place, f"key {each.name!r} is missing")
+                raise self.error(place, f"key {each.name!r} is missing")
         values = {
             key: self._value(hints[key], value, (*place, key)) for key, value in table.items()
         }
@@ -235,7 +242,7 @@ class _Reader:
             return self._value(arguments[0], value, place)
         if origin is tuple:
             if not isinstance(value, list):
-                raise self._error(place, f"{place[-1]!r} must be a list")
+                raise self.error(place, f"{place[-1]!r} must be a list")
             return tuple(
                 self._value(arguments[0], each, (*place, number))
                 for number, each in enumerate(value)
@@ -250,20 +257,21 @@ class _Reader:
                 float: "a number",
                 bool: "true or false",
             }
-            raise self._error(place, f"{place[-1]!r} must be {names[hint]}, not {value!r}")
+            raise self.error(place, f"{place[-1]!r} must be {names[hint]}, not {value!r}")
         return float(value) if hint is float else value
 
     def _compound(self, hint: Any, value: Any, place: tuple[str | int, ...]) -> Any:  # noqa: ANN401
         choices = get_args(hint)
         if choices and all(isinstance(choice, str) for choice in choices):
             if value not in choices:
-                raise self._error(place, f"{place[-1]!r} must be one of {', '.join(choices)}")
+                raise self.error(place, f"{place[-1]!r} must be one of {', '.join(choices)}")
             return value
         if not isinstance(value, dict):
-            raise self._error(place, f"{place[-1]!r} must be a table")
+            raise self.error(place, f"{place[-1]!r} must be a table")
         return self.build(hint, value, place) if hasattr(hint, "__dataclass_fields__") else value
 
-    def _error(self, place: tuple[str | int, ...], complaint: str) -> ConfigError:
+    def error(self, place: tuple[str | int, ...], complaint: str) -> ConfigError:
+        """Return an error that names the line of what stands at ``place``."""
         return ConfigError(f"{self.path}, line {self._line(place)}: {complaint}")
 
     def _line(self, place: tuple[str | int, ...]) -> int:

@@ -8,6 +8,7 @@ from memoprobe.answers import answer_language, extract, reference_code
 from memoprobe.records import TEXT_SLOT, Sample, Variant
 
 GCD = "def gcd(a, b):\n    return a if b == 0 else gcd(b, a % b)"
+SHOWN = 'def gcd(a, b):\n    """\n    ```\n    gcd(2, 4)\n    ```\n    """\n    return a'
 DRAFT = "def gcd(a, b):\n    return gcd(a % b, b)"
 USAGE = "print(gcd(35, 21))"
 HEAD = f'import math\n\n\ndef half(x):\n    return x / 2\n\n\ndef root(x):\n    """{TEXT_SLOT}"""\n'
@@ -60,6 +61,16 @@ CHAT = {
     "prose around": (f"Here's the fix:\n\n{GCD}\n\nIt isn't hard.", GCD, "bare"),
     "prose around, usage fenced": (f"Fix:\n{GCD}\n\nUse:\n```\n{USAGE}\n```", GCD, "bare"),
     "a heading is no code": (f"# Fix\n\nAs such:\n```\n{GCD}\n```", GCD, "fenced"),
+    "fences in a docstring": (f"```python\n{SHOWN}\n```", SHOWN, "fenced"),
+    "fences in a docstring, tag": (
+        f"```\n{SHOWN.replace('```', '```py', 1)}\n```",
+        SHOWN.replace("```", "```py", 1),
+        "fenced",
+    ),
+    "fences in a docstring, bare": (SHOWN, SHOWN, "bare"),
+    "fences in a docstring, opened": (f"{SHOWN}\n```\nDone.", SHOWN, "opened"),
+    "quoted": (f"> ```python\n> {GCD}\n> ```".replace("\n    ", "\n>     "), GCD, "fenced"),
+    "a quote beside": (f"> So:\n\n```\n{GCD}\n```\n> Done.", GCD, "fenced"),
     "no definition": ("```python\nx = 1\n```\n```bash\nls\n```", "x = 1", "last_fenced"),
     "only another language": ("```bash\nls\n```", "ls", "last_fenced"),
     "no code": ("I do not know.", "I do not know.", "whole"),
@@ -67,6 +78,10 @@ CHAT = {
     "method": (f"```\nclass S:\n    {GCD}\n```", f"class S:\n    {GCD}", "fenced"),
     "after thinking": (f"<think>\n```\n{DRAFT}\n```\n</think>\n```\n{GCD}\n```", GCD, "fenced"),
     "thinking that was opened elsewhere": (f"{DRAFT}\n</think>\n{GCD}", GCD, "bare"),
+    "a tag of thoughts in code": (f"```\n{GCD}  # </think>\n```", f"{GCD}  # </think>", "fenced"),
+    "in code after thinking": (
+        f"<think>\nx\n</think>\n\n<think></think>\n# </think>\n{GCD}", GCD, "bare"
+    ),
     "thinking without end": (f"<think>\n```\n{DRAFT}\n```", "", "none"),
     "broken code is kept": ("```\ndef gcd(a:\nreturn a\n```", "def gcd(a:\nreturn a", "fenced"),
 }  # fmt: skip
@@ -76,6 +91,39 @@ CHAT = {
 def test_selection_from_chat(text, code, rule):
     """The last block that defines the function counts, else the nearest to an answer there is."""
     assert answer(text) == (code, rule)
+
+
+@pytest.mark.parametrize("task", ["code_generation", "program_repair"])
+def test_without_a_function_under_test_a_definition_goes_before_its_use(task):
+    """The last block that defines a function or class counts, else the last block."""
+    sample = repair(task=task, entry_point=None, text="x = 1")
+    use = f"Use:\n```python\n{USAGE}\n```"
+
+    defined = answer(f"```python\n{DRAFT}\n```\nNo:\n```python\n{GCD}\n```\n{use}", sample)
+    plain = answer(f"```python\ny = 2\n```\n{use}", sample)
+
+    assert defined == (GCD, "last_fenced")
+    assert plain == (USAGE, "last_fenced")
+
+
+@pytest.mark.parametrize("entry_point", ["gcd", None])
+@pytest.mark.parametrize("comment", ["", "  # the bug"])
+def test_a_repair_is_not_the_code_that_was_asked_about(entry_point, comment):
+    """Where the prompt's code is shown after the fix the fix counts; alone it is the answer."""
+    sample = repair(entry_point=entry_point)
+    renamed = variant(DRAFT.replace("a", "zo"), a="zo")
+    shown = f"```\n{renamed.text}{comment}\n```"
+    fixed = GCD.replace("(a,", "(zo,")
+    last = "" if entry_point else "last_"
+
+    code, rule = extract(
+        f"```\n{fixed}\n```\nThe original:\n{shown}", sample, renamed, interface="chat"
+    )
+    alone = extract(shown, sample, renamed, interface="chat")
+
+    assert (code, rule) == (GCD, f"unechoed_{last}fenced")
+    assert alone == (DRAFT + comment, f"{last}fenced")
+    assert answer(f"```\n{GCD}\n```\n{shown}", generation(entry_point="gcd")).rule == "fenced"
 
 
 def test_demonstrations_go_and_helpers_stay():

@@ -302,6 +302,9 @@ def test_own_tests_of_each_kind(tmp_path, tests, kind):
             "expected 'tests'",
         ),
         ({"id": 1, "input": "A.", "tests": [{"args": [], "expected": 1}]}, "need 'entry_point'"),
+        ({"id": 1, "input": "A.", "reference": ""}, "'reference' holds no code"),
+        ({"id": 1, "input": "A.", "reference": " \n"}, "'reference' holds no code"),
+        ({"id": 1, "input": "A.", "reference": '# 1\n"x"'}, "'reference' holds no code"),
         ({"id": 0, "input": "A."}, "id '0' stands already in .*line 1"),
     ],
 )

@@ -408,6 +408,7 @@ def test_check_says_what_an_endpoint_can():
     assert found["chat"]["ok"]
     assert found["seed"]["ok"]
     assert not found["n > 1"]["ok"]
+    assert "1 of 9 choices" in found["n > 1"]["detail"]
     assert "nothing to do" in found["n > 1"]["advice"]
     assert not found["prompt log-probabilities"]["ok"]
     assert "check the name" in text
@@ -557,3 +558,143 @@ def test_a_sample_without_any_answer_is_counted_as_excluded(repairs):
     total_0 = rows("run.db", "SELECT count(*) AS n FROM sensitivities WHERE sample_id = 'r0'")
     assert {row["excluded"] for row in found} == {1}
     assert total_0 == [{"n": 0}]
+
+
+def test_a_run_reports_its_own_selection(repairs):
+    """A lower limit, a removed row and another model's limit each count, and nothing is lost."""
+    with fakes.serve(models=["fake", "other"]) as fake:
+        whole = run(fake, repairs)
+        run(fake, repairs, "--model", "other", "--limit", 2)
+        assert len(fake.requests) == 36 + 12
+        run(fake, repairs, "--limit", 3, "--answers", 2, "--repeats", 1)
+        low = json.loads(memoprobe("status", "run.db", "--json"))
+        scored = rows("run.db", "SELECT model, sample_id, count(*) AS n FROM scores GROUP BY 1, 2")
+        lines = repairs.read_text().splitlines()
+        repairs.write_text("\n".join(lines[:4] + lines[5:]), encoding="utf-8")
+        run(fake, repairs)
+        removed = rows("run.db", "SELECT DISTINCT sample_id FROM scores WHERE model = 'fake'")
+        repairs.write_text("\n".join(lines), encoding="utf-8")
+        run(fake, repairs, "--model", "other", "--limit", 1)
+        assert run(fake, repairs).splitlines()[:4] == whole.splitlines()[:4]
+
+    assert len(fake.requests) == 36 + 12
+    assert [(c["model"], c["planned"], c["answered"], c["left"]) for c in low["cells"]] == [
+        ("fake", 3 * 6 * 2, 3 * 6 * 2, 0),
+        ("other", 2 * 54, 2 * 54, 0),
+    ]
+    assert [(r["model"], r["n"]) for r in scored] == [("fake", 24)] * 3 + [("other", 108)] * 2
+    assert len(removed) == 5
+    assert rows(
+        "run.db", "SELECT model, count(DISTINCT sample_id) AS n FROM scores GROUP BY 1"
+    ) == [
+        {"model": "fake", "n": 6},
+        {"model": "other", "n": 1},
+    ]
+
+
+def test_options_of_scoring_outlive_the_next_run_and_a_merge(repairs):
+    """Only naming them changes them."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 2)
+        memoprobe("score", "run.db", "--unanswered", "zero", "--no-map-back")
+        run(fake, repairs, "--limit", 3)
+    memoprobe("merge", "run.db", "-o", "all.db")
+
+    for db in ("run.db", "all.db"):
+        kept = rows(
+            db, "SELECT value FROM run_info WHERE key IN ('unanswered', 'names_mapped_back')"
+        )
+        assert sorted(row["value"] for row in kept) == ["false", "zero"]
+    memoprobe("score", "all.db", "--map-back")
+    kept = rows("all.db", "SELECT value FROM run_info WHERE key = 'names_mapped_back'")
+    assert kept == [{"value": "true"}]
+
+
+def test_a_merge_that_fails_leaves_nothing(repairs):
+    """Nor are different widths or descriptions of a sample merged, or files that are no runs."""
+    Path("empty.db").touch()
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 1, "--answers", 1, db="one.db")
+        run(fake, repairs, "--limit", 1, "--answers", 2, db="two.db")
+        text = repairs.read_text().replace('"control": false', '"control": true')
+        repairs.write_text(text.replace('"control": true', '"cluster": "c", "control": true'))
+        run(fake, repairs, "--limit", 1, "--answers", 1, db="three.db")
+
+    for db, words in (("two", "began with 2 answers"), ("three", "two descriptions"),
+                      ("empty", "empty")):  # fmt: skip
+        assert words in memoprobe("merge", "one.db", f"{db}.db", "-o", "all.db", code=2)
+        assert not list(Path().glob("all.db*"))
+
+
+class Terminal(io.StringIO):
+    """Stand for standard output on a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_an_export_to_a_terminal_does_not_command_it(repairs, monkeypatch):
+    """Control characters of an answer are shown; a file holds them as they are."""
+    with fakes.serve(text_of=lambda prompt, seed: "\x1b]0;owned\x07\x9b2J x\ty") as fake:
+        run(fake, repairs, "--limit", 1)
+    monkeypatch.setattr(io, "StringIO", Terminal)
+    shown = memoprobe("export", "run.db", "--table", "responses")
+    memoprobe("export", "run.db", "--table", "responses", "-o", "r.csv")
+
+    assert "\\x1b]0;owned\\x07\\x9b2J x\ty" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+    assert "\x1b]0;owned\x07" in Path("r.csv").read_text(encoding="utf-8")
+
+
+def test_output_that_cannot_be_written_is_one_message(repairs):
+    """For figures and parquet as for pages."""
+    with fakes.serve() as fake:
+        run(fake, repairs, "--limit", 1)
+    Path("file").touch()
+
+    for arguments in (
+        ("report", "run.db", "--figures", "file"),
+        ("report", "run.db", "--out", "no/page.html"),
+        ("export", "run.db", "--format", "parquet", "--out", "no/s.parquet"),
+        ("export", "run.db", "--out", "no/s.csv"),
+    ):
+        assert "cannot be written" in memoprobe(*arguments, code=2)
+
+
+def test_an_empty_run_database_is_told_as_such():
+    """Of a run that stopped before it stored anything."""
+    with cli.open_store(Path("new.db"), write=True):
+        pass
+    nothing = "nothing is stored in it yet"
+
+    assert json.loads(memoprobe("status", "new.db", "--json"))["planned"] == 0
+    assert nothing in memoprobe("compare", "new.db")
+    assert nothing in memoprobe("report", "new.db", code=2)
+    assert nothing in memoprobe("score", "new.db", code=2)
+    assert memoprobe("export", "new.db").startswith("model,benchmark,sample_id")
+
+
+def test_ids_may_hold_half_a_surrogate(repairs):
+    """A JSON file may say so, and every command goes on."""
+    repairs.write_text(repairs.read_text().replace('"id": "r', '"id": "\\ud835'), encoding="utf-8")
+    with fakes.serve() as fake:
+        run(fake, repairs)
+    memoprobe("report", "run.db")
+    memoprobe("export", "run.db", "--table", "sensitivities")
+
+    status = json.loads(memoprobe("status", "run.db", "--json"))
+    assert status["planned"] == status["answered"] == 324
+
+
+def test_a_run_that_asked_nobody_binds_nothing(repairs):
+    """A wrong URL or model leaves no plan and no settings behind."""
+    with fakes.serve() as fake:
+        run(fakes.Fake(url="http://127.0.0.1:9/v1"), repairs, "--limit", 2, "--seed", 5, code=2)
+        run(fake, repairs, "--limit", 1, "--model", "wrogn", code=2)
+        run(fake, repairs, "--limit", 1)
+        run(fake, repairs, "--limit", 1, "--model", "wrogn", "--interface", "completions", code=2)
+        run(fake, repairs, "--limit", 1)
+        status = json.loads(memoprobe("status", "run.db", "--json"))
+
+    assert [cell["model"] for cell in status["cells"]] == ["fake"]
+    assert (status["answered"], status["left"]) == (54, 0)

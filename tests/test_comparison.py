@@ -79,7 +79,10 @@ def test_the_effect_points_to_the_subject():
 @pytest.mark.parametrize("definition", ["calibrated", "recall"])
 def test_memorization_sets_items_against_controls(definition):
     """The contrast is Welch's, within a cell, corrected by Holm over the cells."""
-    groups = [replace(g, controls=CONTROLS[g.model, g.benchmark]) for g in grid()]
+    groups = [
+        replace(g, controls=CONTROLS[g.model, g.benchmark], task=f"task of {g.benchmark}")
+        for g in grid()
+    ]
     tests = {
         cell: stats.ttest_ind(VALUES[cell], CONTROLS[cell], equal_var=False) for cell in VALUES
     }
@@ -97,6 +100,25 @@ def test_memorization_sets_items_against_controls(definition):
         )
         assert row.p_adjusted == pytest.approx(expected[cell])
         assert (row.n_subject, row.n_rest) == (12, 9)
+
+
+def test_controls_serve_all_benchmarks_of_their_task():
+    """The rest are the controls of a model's task and perturbation, from whatever benchmark."""
+    groups = [
+        make_group(controls=[0.1, 0.2]),
+        make_group(benchmark="b2"),
+        make_group(benchmark="controls", values=[], controls=[0.3, 0.4, 0.6]),
+        make_group(benchmark="other task", task="code_generation", controls=[0.5, 0.6]),
+        make_group(benchmark="other text", perturbation="lexical", controls=[0.5, 0.6]),
+        make_group("m2"),
+    ]
+
+    rows = rows_of(compare(groups), "memorization")
+
+    sizes = {("m1", "b1"): 5, ("m1", "b2"): 5, ("m1", "other task"): 2, ("m1", "other text"): 2}
+    assert {place: row.n_rest for place, row in rows.items()} == sizes
+    mean = np.mean([0.1, 0.2, 0.3, 0.4, 0.6])
+    assert rows["m1", "b2"].effect == pytest.approx(np.mean(VALUES["m1", "b2"]) - mean)
 
 
 def test_controls_are_in_no_other_question():

@@ -324,8 +324,9 @@ def test_a_refusal_shrinks_the_limit_and_it_grows_again():
     assert pace.limit == 64
 
 
-def test_no_more_requests_are_open_than_the_limit():
+def test_no_more_requests_are_open_than_the_limit(monkeypatch):
     """Those that wait go on as places become free, also when the limit grows."""
+    monkeypatch.setattr("memoprobe.endpoints.pace.WINDOW_S", 0.0)
 
     async def act():
         flow, stop, opened = Flow(max_in_flight=32), asyncio.Event(), []

@@ -15,6 +15,7 @@ import pytest
 from memoprobe import engine
 from memoprobe.endpoints import retry
 from memoprobe.engine import Progress
+from memoprobe.records import Response
 from tests import fakes
 from tests.test_cli import memoprobe, rows, run
 from tests.test_engine import lane, requests, work
@@ -140,7 +141,7 @@ def test_case_11_waits_are_honoured(form):
     waves = [moment for moment in fake.times if moment > fake.times[0] + 0.5]
     assert min(waves) >= fake.times[0] + 1
     assert len(outcomes) == 40
-    assert all(isinstance(outcome, engine.Response) for outcome in outcomes)
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
 
 
 def test_case_13_a_slow_server_is_not_asked_for_ever(quick):

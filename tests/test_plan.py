@@ -173,6 +173,22 @@ def test_code_around_the_text_is_its_own_completion_prompt():
     assert filled == '"""\nAdd $a.\n\nassert add(1, 2) == 3\n"""'
 
 
+@pytest.mark.parametrize(
+    ("context", "is_continued"),
+    [
+        (f"def add(a):\n    '{TEXT_SLOT}'", True),
+        (f"class S:\n    async def add(a):\n        '{TEXT_SLOT}'", True),
+        (f"def add_all(a):\n    '{TEXT_SLOT}'", False),
+        (f"from sums import add\n\n# {TEXT_SLOT}", False),
+        (f"# The address of the answer.\n{TEXT_SLOT}", False),
+        (f"{TEXT_SLOT}\ndef add(a):\n    pass", False),
+    ],
+)
+def test_only_code_that_declares_the_function_is_continued(context, is_continued):
+    """The function under test must be defined, by its whole name, before the text."""
+    assert prompts.continues(replace(CODE, context=context)) == is_continued
+
+
 def test_a_completion_of_code_ends_with_the_function():
     """Only there: another completion may begin with imports before the function."""
     assert "\ndef " in prompts.stops(CODE, "completions")

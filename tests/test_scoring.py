@@ -265,8 +265,14 @@ def test_a_sample_without_a_reference_has_no_scores():
     )
 
 
-def equal(code, reference):
+def equal(code, reference, language):
+    assert language == "python"
     return float(code == reference)
+
+
+def answered(*pairs):
+    """Return the pairs of sample id and code with their language."""
+    return [(sample_id, code, "python") for sample_id, code in pairs]
 
 
 def test_the_floor_meets_every_other_reference_once_in_a_small_set():
@@ -275,25 +281,39 @@ def test_the_floor_meets_every_other_reference_once_in_a_small_set():
     codes = [("a", "b"), ("b", "b"), ("c", "a"), ("d", "x"), ("unknown", "a")]
 
     expected = [
-        equal(code, reference)
+        float(code == reference)
         for (sample_id, code), (other, reference) in itertools.product(codes, references.items())
         if sample_id in references and other != sample_id
     ]
-    assert floor(codes, references, equal) == pytest.approx(sum(expected) / len(expected))
-    assert floor(codes[::-1], references, equal) == floor(codes, references, equal)
+    found = floor(answered(*codes), references, equal)
+    assert found == pytest.approx(sum(expected) / len(expected))
+    assert floor(answered(*codes[::-1]), references, equal) == found
 
 
 def test_the_floor_never_meets_its_own_reference():
     """Perfect answers to different samples have a floor of 0."""
     references = {f"s{k}": f"code {k}" for k in range(20)}
 
-    assert floor(references.items(), references, equal) == 0.0
+    assert floor(answered(*references.items()), references, equal) == 0.0
+
+
+def test_the_floor_measures_every_answer_in_its_own_language():
+    """A cell may mix languages: the tokens of an answer are those of its language."""
+    references = {"java": "int a; // b", "python": "a = 1  # b"}
+    codes = [("java", "a # b", "java"), ("python", "int a # b", "python")]
+
+    found = floor(codes, references, METRICS["token_levenshtein"])
+
+    alone = [METRICS["token_levenshtein"](codes[0][1], references["python"], "java"),
+             METRICS["token_levenshtein"](codes[1][1], references["java"], "python")]  # fmt: skip
+    assert found == pytest.approx(sum(alone) / 2)
+    assert alone[0] != METRICS["token_levenshtein"](codes[0][1], references["python"], "python")
 
 
 @pytest.mark.parametrize("references", [{}, {"a": "a"}])
 def test_there_is_no_floor_without_strangers(references):
     """One item says nothing about another."""
-    assert floor([("a", "a")], references, equal) is None
+    assert floor(answered(("a", "a")), references, equal) is None
 
 
 def test_references_are_read_like_answers():

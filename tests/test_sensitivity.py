@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoprobe.sensitivity import Item, area, curve, max_drop, max_jump, measure, slope, total_drop
+from memoprobe.sensitivity import (
+    Item,
+    against_controls,
+    area,
+    curve,
+    max_drop,
+    max_jump,
+    measure,
+    slope,
+    total_drop,
+)
 
 curves = st.lists(st.floats(0, 1), min_size=2, max_size=7)
 performances = st.integers(0, 20).map(lambda twentieths: twentieths / 20)
@@ -60,10 +70,15 @@ def largest_change(performance):
     return max(algorithm_1(performance), algorithm_1(performance[::-1]))
 
 
-def per_repeat(item, of_curve):
+def with_level_0(item):
+    """Return the repeats that have an answer at level 0."""
+    return {repeat for repeat, _ in item.values[0]}
+
+
+def per_repeat(item, of_curve, repeats):
     """Average a definition over repeats, each on the levels it has (METHOD 1)."""
     results = []
-    for repeat in {r for level in item.values.values() for r, _ in level}:
+    for repeat in repeats:
         means = []
         for level in sorted(item.values):
             own = [value for r, value in item.values[level] if r == repeat]
@@ -74,8 +89,9 @@ def per_repeat(item, of_curve):
     return sum(results) / len(results) if results else None
 
 
-def slow(item):
-    """Transcribe METHOD 1's definitions for one item."""
+def slow(item, repeats=None):
+    """Transcribe METHOD 1's definitions for one item, by default on its repeats with level 0."""
+    repeats = with_level_0(item) if repeats is None else repeats
     m = [
         sum(value for _, value in item.values[level]) / len(item.values[level])
         for level in sorted(item.values)
@@ -83,8 +99,8 @@ def slow(item):
     x = [item.edit_shares[level] for level in sorted(item.values)]
     first = [value for _, value in item.values[0]]
     values = {
-        "paper": per_repeat(item, algorithm_1),
-        "artifact": per_repeat(item, largest_change),
+        "paper": per_repeat(item, algorithm_1, repeats),
+        "artifact": per_repeat(item, largest_change, repeats),
         "calibrated": m[0] - sum(m[1:]) / (len(m) - 1),
         "total_drop": m[0] - m[-1],
         "slope": -np.polyfit(x, m, 1)[0],
@@ -165,7 +181,7 @@ def test_values_agree_with_the_method(levels):
 def test_noise_floor_is_the_mean_over_all_orders(levels):
     """Floors, also those that are 0 by symmetry, equal a walk through all orders of levels."""
     item = make_item(dict(enumerate(levels)))
-    orders = [slow(other) for other in reordered(item)]
+    orders = [slow(other, with_level_0(item)) for other in reordered(item)]
 
     for definition, row in by_definition(item).items():
         if row.noise_floor is None:
@@ -253,15 +269,25 @@ def test_equal_answers_of_two_items_draw_differently():
     assert p["a"] == pytest.approx(p["b"], abs=0.08)
 
 
-def test_control_p_ranks_among_the_controls():
-    """An item counts the controls at or above it; a control leaves itself out."""
+def ranked(*items):
+    """Return the sensitivities of items of any benchmarks, ranked among the controls there."""
+    cells = {item.benchmark: [i for i in items if i.benchmark == item.benchmark] for item in items}
+    rows = [row for c in cells.values() for row in measure(c, seed=0, permutations=1).sensitivities]
+    return against_controls(rows, {(i.benchmark, i.sample_id) for i in items if i.control})
+
+
+@pytest.mark.parametrize("benchmarks", ["bbbb", "bccc", "bbbc", "bcde"])
+def test_control_p_ranks_among_the_controls(benchmarks):
+    """An item counts the controls of all benchmarks at or above it; a control leaves itself out."""
     falls = {"item": 0.5, "c1": 0.6, "c2": 0.5, "c3": 0.1}
     items = [
-        flat(fall, 0.0, 0.0, sample_id=name, control=name != "item") for name, fall in falls.items()
+        flat(fall, 0.0, 0.0, sample_id=name, benchmark=benchmark, control=name != "item")
+        for (name, fall), benchmark in zip(falls.items(), benchmarks, strict=True)
     ]
 
-    rows = measure(items, seed=0, permutations=1).sensitivities
+    rows = ranked(*items)
 
+    assert [row.benchmark for row in rows] == sorted(row.benchmark for row in rows)
     for definition in ("calibrated", "recall"):
         p = {row.sample_id: row.control_p for row in rows if row.definition == definition}
         assert p == {"item": 3 / 4, "c1": 1 / 3, "c2": 2 / 3, "c3": 1.0}
@@ -269,14 +295,20 @@ def test_control_p_ranks_among_the_controls():
 
 
 def test_control_p_needs_another_control():
-    """Without controls, or for the only one, there is no control_p; an excluded one is none."""
-    item, control = flat(0.5, 0.0, 0.0), flat(0.5, 0.0, 0.0, sample_id="c", control=True)
+    """Without controls, or for the only one, there is no control_p; an excluded one is none.
+
+    A control may have the id of another benchmark's item.
+    """
+    item, control = flat(0.5, 0.0, 0.0), flat(0.5, 0.0, 0.0, benchmark="c", control=True)
     short = flat(0.5, 0.0, sample_id="short", control=True)
 
-    assert by_definition(item)["calibrated"].control_p is None
-    assert by_definition(item, [short])["calibrated"].control_p is None
-    assert by_definition(item, [control])["calibrated"].control_p == 1.0
-    assert by_definition(control, [item])["calibrated"].control_p is None
+    assert {row.control_p for row in ranked(item)} == {None}
+    assert {row.control_p for row in ranked(item, short)} == {None}
+    assert {
+        row.benchmark: row.control_p
+        for row in ranked(item, control)
+        if row.definition == "calibrated"
+    } == {"b": 1.0, "c": None}
 
 
 @pytest.mark.parametrize(
@@ -313,6 +345,27 @@ def test_a_missing_level_is_stepped_over():
     assert curve(item).means == {0: 0.9, 1: 0.8, 4: 0.2}
 
 
+def test_a_last_level_without_answers_has_no_total_drop():
+    """Level K is meant, not the last level that was answered; the other definitions stay."""
+    shares = {level: level / 10 for level in range(6)}
+
+    rows = by_definition(flat(0.9, 0.5, 0.1, edit_shares=shares))
+
+    assert sorted(rows) == ["artifact", "calibrated", "exact", "paper", "recall", "slope"]
+    assert rows["calibrated"].n_levels == 2
+
+
+def test_a_repeat_without_level_0_is_left_out():
+    """Algorithm 1 starts at level 0: another repeat's fall, floor and p are of those that do."""
+    answered = {0: [(1, 1.0)], 1: [(1, 0.5), (2, 0.9)], 2: [(1, 0.5), (2, 0.0)]}
+
+    rows = by_definition(make_item(answered))
+
+    assert (rows["paper"].value, rows["artifact"].value) == (0.5, 0.5)
+    assert rows["paper"].noise_floor == pytest.approx(1 / 3)  # falls 0 0 .5 .5 0 0 of six orders
+    assert rows["calibrated"].value == pytest.approx(1 - (0.7 + 0.25) / 2)
+
+
 def test_without_a_reference_there_is_no_recall():
     """Answers scored against each other say nothing about recall."""
     rows = by_definition(flat(0.9, 0.5, 0.1, has_reference=False))
@@ -336,7 +389,7 @@ def test_edits_that_no_token_shows_have_no_slope():
 
 
 def test_repeats_of_one_level_each_have_no_steps():
-    """Where no repeat has two levels only the pooled definitions are left."""
+    """Where no repeat has level 0 and another only the pooled definitions are left."""
     rows = by_definition(make_item({0: [(1, 0.9)], 1: [(2, 0.5)], 2: [(3, 0.1)]}))
 
     assert "paper" not in rows

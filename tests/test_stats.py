@@ -312,10 +312,11 @@ def deal(sizes, values):
 
 
 def repeat_falls(cells):
-    """Return each repeat's falls between the levels it has; none for a single level."""
+    """Return each repeat's falls between the levels it has; none for one, or without level 0."""
     curves = {}
     for (_, repeat), dealt in sorted(cells.items()):
-        curves.setdefault(repeat, []).append(fmean(dealt))
+        if (0, repeat) in cells:
+            curves.setdefault(repeat, []).append(fmean(dealt))
     return [[a - b for a, b in pairwise(c)] for _, c in sorted(curves.items()) if len(c) > 1]
 
 

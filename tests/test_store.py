@@ -9,11 +9,12 @@ import pytest
 
 from memoprobe.errors import StoreError, StoreUnavailable
 from memoprobe.records import Failure, Response, Sample, Variant
-from memoprobe.store import database, open_store, results
+from memoprobe.store import open_store, opening, results
 from memoprobe.store.database import Cell, PlanRow, connect
 from memoprobe.store.writer import Writer
 
 CELL = Cell("m", "b", "rename")
+PLAN = {PlanRow(CELL, 5, 3, 3): ["s"]}
 
 
 def sample(**fields):
@@ -96,6 +97,7 @@ def test_records_come_back_equal(store):
     odd = sample(text=ODD, context=ODD, control=True, date="2026-01-01")
     store.add_samples([odd])
     answer = response(text=ODD, reasoning=ODD, completion_tokens=None)
+    store.replace_plan(PLAN)
     store.save(variant(text=ODD), variant(1, ODD + "2", x="y"), answer)
     store.flush()
 
@@ -108,6 +110,7 @@ def test_records_come_back_equal(store):
 def test_a_stored_answer_is_never_changed(store):
     """The first reply to a slot stays; it replaces a failure."""
     store.add_samples([sample()])
+    store.replace_plan(PLAN)
     store.save(failure())
     store.flush()
     assert store.closed("m", sample(), retry_failed=False) == set()
@@ -134,6 +137,7 @@ def test_an_edited_sample_supersedes_and_may_come_back(store):
     """The older one leaves the views and keeps its answers; labels are updated in place."""
     old, new = sample(), sample(text="x = 2")
     store.add_samples([old])
+    store.replace_plan(PLAN)
     store.save(response())
     store.flush()
     store.add_samples([new])
@@ -148,11 +152,11 @@ def test_an_edited_sample_supersedes_and_may_come_back(store):
 def test_status_counts_answers(store):
     """Planned from the levels that are there, and from the design where none are yet."""
     store.add_samples([sample(), sample(sample_id="s2"), sample(sample_id="s3", control=True)])
-    store.add_plan([PlanRow(CELL, 5, 9)])
+    store.replace_plan({PlanRow(CELL, 5, 3, 3): ["s", "s2", "s3"]})
     store.save(variant(), variant(1, "y = 1", x="y"), variant(2, "z = 1", x="z"))
-    store.save(response(), response(key=b"2", answer=2, finish_reason="length"))
+    store.save(response(), response(key=b"2", repeat=2, finish_reason="length"))
     store.save(response(key=b"3", answer=3, finish_reason="length", text=None))
-    store.save(response(key=b"4", answer=4, text=" "), failure(key=b"5", answer=5))
+    store.save(response(key=b"4", repeat=3, text=" "), failure(key=b"5", repeat=3, answer=2))
     store.flush()
 
     (row,) = results.status(store)
@@ -173,6 +177,7 @@ def test_status_counts_answers(store):
 def test_rejections_are_counted(store):
     """By benchmark, perturbation and reason."""
     store.add_samples([sample(), sample(sample_id="s2")])
+    store.replace_plan({PlanRow(CELL, 5, 3, 3): ["s", "s2"]})
     store.save_rejected(sample(), "rename", {"lost a number": 2})
     store.save_rejected(sample(sample_id="s2"), "rename", {"lost a number": 1})
     store.flush()
@@ -206,6 +211,8 @@ def test_foreign_and_newer_files_are_refused():
     with sqlite3.connect("other.db") as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
+    with open_store(Path("newer.db"), write=True):
+        pass
     with sqlite3.connect("newer.db") as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -222,6 +229,7 @@ def test_foreign_and_newer_files_are_refused():
 def test_a_write_that_fails_is_told_once_and_loses_nothing_stored(store):
     """SQLite's own limit on the file's size stands for a full disk."""
     store.add_samples([sample()])
+    store.replace_plan(PLAN)
     store.save(response())
     store.flush()
 
@@ -270,10 +278,208 @@ def test_outside_readers_find_the_columns_they_rely_on(store):
 
 def test_a_disk_without_room_is_told_before_anything_is_asked(monkeypatch):
     """Exit 75: it can go on when there is room."""
-    monkeypatch.setattr(database, "LEAST_FREE_BYTES", 2**60)
+    monkeypatch.setattr(opening, "LEAST_FREE_BYTES", 2**60)
 
     with (
         pytest.raises(StoreUnavailable, match="MiB are free"),
         open_store(Path("x.db"), write=True),
     ):
         pass
+
+
+def test_any_fault_of_the_writer_ends_the_run_and_nobody_waits(store):
+    """A number that SQLite cannot take is no error of SQLite's; what was committed stays."""
+    store.add_samples([sample()])
+    store.replace_plan(PLAN)
+    store.save(response())
+    store.flush()
+    store.save(response(key=b"2", answer=2, prompt_tokens=2**70))
+
+    with pytest.raises(StoreUnavailable, match=r"run\.db: cannot be written: .*too large"):
+        store.flush()
+    with pytest.raises(StoreUnavailable):
+        store.save(response(key=b"3", answer=3))
+    assert len(list(store.responses(CELL))) == 1
+
+
+def test_a_writer_that_cannot_open_the_file_is_told():
+    """Neither a flush nor a save waits for it."""
+
+    def broken():
+        msg = "no thread-local memory"
+        raise RuntimeError(msg)
+
+    writer = Writer(broken, "x.db")
+
+    with pytest.raises(StoreUnavailable, match=r"x\.db: .*no thread-local memory"):
+        writer.flush()
+    writer.close()
+    with pytest.raises(StoreUnavailable):
+        writer.flush()
+
+
+def test_a_last_write_that_fails_is_told_on_closing():
+    """Nobody flushed, and it must not pass for stored."""
+
+    def leave():
+        with open_store(Path("run.db"), write=True) as store:
+            store.add_samples([sample()])
+            store.save(response(prompt_tokens=2**70))
+
+    with pytest.raises(StoreUnavailable, match="too large"):
+        leave()
+
+
+def test_the_lock_holds_for_every_name_of_a_file(store):
+    """A link to a database is the database."""
+    Path("link.db").symlink_to("run.db")
+
+    with (
+        pytest.raises(StoreError, match="is writing this database"),
+        open_store(Path("link.db"), write=True),
+    ):
+        pass
+
+
+def test_a_foreign_database_stays_as_it_is():
+    """Not a byte of it changes, and nothing but the lock lies beside it, for writing or reading."""
+    with sqlite3.connect("other.db") as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    before = Path("other.db").read_bytes()
+
+    for write in (True, False):
+        with (
+            pytest.raises(StoreError, match="not a memoprobe run"),
+            open_store(Path("other.db"), write=write),
+        ):
+            pass
+    assert Path("other.db").read_bytes() == before
+    assert {path.name for path in Path().glob("other*")} <= {"other.db", "other.db.lock"}
+
+
+def test_an_empty_file_is_no_run_database_until_a_run_makes_it_one():
+    """A reader, and who scores, are told; so is the reader of one whose making was cut short."""
+    Path("empty.db").touch()
+
+    for write in (True, False):
+        with (
+            pytest.raises(StoreError, match=r"empty\.db: the file is empty"),
+            open_store(Path("empty.db"), write=write, make=False),
+        ):
+            pass
+    opening.prepare(Path("empty.db"), make=True)
+    with (
+        pytest.raises(StoreError, match="nothing is stored in it yet"),
+        open_store(Path("empty.db"), write=False),
+    ):
+        pass
+    with open_store(Path("empty.db"), write=True):
+        pass
+    with open_store(Path("empty.db"), write=False) as store:
+        assert store.samples() == []
+
+
+def test_a_database_in_a_folder_that_may_not_be_written_can_be_read(monkeypatch):
+    """The file is whole by itself, so a reader needs no files beside it."""
+    with open_store(Path("run.db"), write=True) as store:
+        store.add_samples([sample()])
+    Path("run.db.lock").unlink()
+    monkeypatch.setattr(opening.os, "access", lambda *_: False)
+
+    with open_store(Path("run.db"), write=False) as store:
+        assert store.samples() == [sample()]
+        assert [path.name for path in Path().glob("run*")] == ["run.db"]
+
+
+def test_damaged_pages_are_one_message_that_names_the_file():
+    """An error of SQLite after opening is no traceback either."""
+    with open_store(Path("run.db"), write=True) as store:
+        store.add_samples([sample(sample_id=str(n), text="x" * 3000) for n in range(50)])
+    content = Path("run.db").read_bytes()
+    Path("run.db").write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+
+    with (
+        pytest.raises(StoreError, match=r"run\.db: cannot be used"),
+        open_store(Path("run.db"), write=False) as store,
+    ):
+        store.samples()
+
+
+def test_names_may_hold_half_a_surrogate(store):
+    """Of samples, benchmarks, models and settings: nothing of it can be bound as text."""
+    half = "half \udcff"
+    cell = Cell(half, half, "rename")
+    odd = sample(benchmark=half, sample_id=half, cluster=half)
+    answer = response(model=half, benchmark=half, sample_id=half)
+    shape = replace(variant(), benchmark=half, sample_id=half)
+    store.add_samples([odd])
+    store.replace_plan({PlanRow(cell, 5, 1, 1): [half]})
+    store.set_info({half: half})
+    store.save(
+        shape, answer, replace(failure(key=b"2"), model=half, benchmark=half, sample_id=half)
+    )
+    store.flush()
+
+    assert store.samples(half) == [odd]
+    assert store.info()[half] == half
+    assert store.variants(half, half, "rename") == [shape]
+    assert list(store.responses(cell)) == [(half, [answer])]
+    assert store.complete(half, 1, 1) == {(half, half, "rename")}
+    assert [row["benchmark"] for row in results.status(store)] == [half]
+    assert next(results.rows_of(store, "responses"))["sample_id"] == half
+
+
+def test_a_plan_is_replaced_for_the_model_and_benchmark_it_names(store):
+    """Fewer samples, repeats and answers leave facts where they are, and out of every count."""
+    other = Cell("m2", "b", "rename")
+    store.add_samples([sample(), sample(sample_id="s2")])
+    store.replace_plan({PlanRow(CELL, 0, 2, 2): ["s", "s2"], PlanRow(other, 0, 1, 1): ["s2"]})
+    places = [(s, r, a) for s in ("s", "s2") for r in (1, 2) for a in (1, 2)]
+    for n, (sample_id, repeat, answer) in enumerate(places):
+        store.save(response(key=b"%d" % n, sample_id=sample_id, repeat=repeat, answer=answer))
+    store.flush()
+    counts = ("samples", "planned", "answered", "left")
+    before = {row["model"]: [row[name] for name in counts] for row in results.status(store)}
+    store.replace_plan({PlanRow(CELL, 0, 1, 2): ["s2"]})
+    after = {row["model"]: [row[name] for name in counts] for row in results.status(store)}
+
+    assert before == {"m": [2, 8, 8, 0], "m2": [1, 1, 0, 1]}
+    assert after == {"m": [1, 2, 2, 0], "m2": [1, 1, 0, 1]}
+    assert [(s, len(group)) for s, group in store.responses(CELL)] == [("s2", 2)]
+    assert store.query("SELECT count(*) AS n FROM responses") == [{"n": 8}]
+
+
+def test_results_know_the_facts_they_were_made_from(store):
+    """Each change of samples, plan or answers is one; the same again is none."""
+    seen = [results.revision(store)]
+    for change in (
+        lambda: store.add_samples([sample()]),
+        lambda: store.replace_plan(PLAN),
+        lambda: (store.save(response()), store.flush()),
+        lambda: store.add_samples([sample(control=True)]),
+        lambda: store.replace_plan({PlanRow(CELL, 5, 1, 1): ["s"]}),
+    ):
+        change()
+        seen.append(results.revision(store))
+        results.mark_current(store)
+    store.add_samples([sample(control=True)])
+    store.replace_plan({PlanRow(CELL, 5, 1, 1): ["s"]})
+
+    assert [each.facts for each in seen] == list(range(6))
+    assert results.revision(store) == results.Revision(5, 5)
+
+
+def test_a_full_disk_is_told_by_whatever_writes():
+    """Exit 75 with the file's name, also where no writer thread stands between."""
+
+    def fill():
+        with open_store(Path("run.db"), write=True) as store:
+            store.query("PRAGMA max_page_count = 40")
+            store.add_samples([sample(sample_id=str(n), text="x" * 4000) for n in range(99)])
+
+    with pytest.raises(StoreUnavailable, match=r"run\.db: .* full"):
+        fill()
+    with open_store(Path("run.db"), write=False) as store:
+        assert store.samples() == []

@@ -7,10 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from memoprobe import languages
 from memoprobe.benchmarks import sources
 from memoprobe.benchmarks.sources import Loaded, Row
 from memoprobe.errors import BenchmarkError
-from memoprobe.records import Sample, Task
+from memoprobe.records import ANSWERED_WITH_CODE, Sample, Task
 
 _TEXTS = ("reference", "entry_point", "language", "context", "cluster", "date")
 KEYS = ("id", "input", "tests", "control", *_TEXTS)
@@ -55,6 +56,12 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
     row = {key: value for key, value in row.items() if value is not None}
     _check(row, place)
     texts = {key: row[key] for key in _TEXTS if key in row}
+    texts["language"] = texts.get("language", "python").lower()
+    is_code = task in ANSWERED_WITH_CODE
+    # An answer of nothing but comments would be perfect.
+    if is_code and "reference" in row and not languages.tokens(row["reference"], texts["language"]):
+        msg = f"{place}: 'reference' holds no code; without a reference leave it out"
+        raise BenchmarkError(msg)
     tests = _tests(row, place) if row.get("tests") else None
     return Sample(
         benchmark=benchmark,
@@ -64,7 +71,7 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
         text=row["input"],
         tests=None if tests is None else json.dumps(tests),
         control=row.get("control", False),
-        **texts | {"language": texts.get("language", "python").lower()},
+        **texts,
     )
 
 

@@ -52,7 +52,7 @@ def run(out: Path, seed: int, show: Callable[[Progress], None]) -> Iterator[str]
         msg = f"the demo's run did not end: {asked.fault or 'interrupted'}"
         raise MemoprobeError(msg)
     with open_store(db, write=True) as store:
-        derive.score(store, [], "exclude")
+        derive.score(store)
         data = present.report_data(store, "demo")
     yield summary.text(summary.rows(data), data.comparisons)
     yield ""

@@ -7,6 +7,7 @@ path is left out, since it costs four times as much processor time as all the re
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -210,7 +211,8 @@ class Client:
             ):
                 content = await reply.read()
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            detail = f"cannot reach {self.name}: {self._words(error)}"
+            reason = os.strerror(error.errno) if error.errno else self._words(error)
+            detail = f"cannot reach {self.name}: {reason}"
             raise EndpointUnavailable(detail, kind="connect", phase="connect") from None
         except TimeoutError:
             detail = f"no complete reply within the limit of {limit_s:g} s"

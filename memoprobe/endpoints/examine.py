@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from memoprobe.endpoints import dialects, replies
 from memoprobe.endpoints.address import PATHS
 from memoprobe.endpoints.client import Client, Server
-from memoprobe.errors import ConfigError, MemoprobeError
+from memoprobe.errors import ConfigError, MemoprobeError, TooManyChoices
 from memoprobe.records import Interface
 
 KNOWN = "def add(a, b):\n    return a + b\n"
-CHOICES = 3
+CHOICES = 9  # what a run asks for as a rule
 NAMED = ("temperature", "top_p")  # in every request of a run
 
 
@@ -123,9 +123,12 @@ async def _answers(client: Client, model: str, interface: Interface) -> Finding:
 
 
 async def _choices(client: Client, model: str, interface: Interface) -> Finding:
-    advice = "memoprobe will send more requests instead; nothing to do"
+    advice = "a run sends more requests instead; nothing to do"
     try:
         reply = await _send(client, interface, _body(model, interface, n=CHOICES))
+    except TooManyChoices as error:
+        detail = f"at most {error.max_n} of {CHOICES} choices: {error}"
+        return Finding(name="n > 1", ok=False, detail=detail, advice=advice)
     except MemoprobeError as error:
         return Finding(name="n > 1", ok=False, detail=str(error), advice=advice)
     n = len(reply.choices)

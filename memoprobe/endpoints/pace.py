@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 FIRST = 8
 GAIN = 1.1  # a rate that much higher is worth the larger limit
+WINDOW_S = 0.5  # at least, since a shorter one measures chance
 PATIENCE_WINDOWS = 8  # after which a larger limit is tried again
 SHRINK = 0.7
 
 
 @dataclass(slots=True, kw_only=True)
 class Pace:
-    """Hold the limit of open requests of one endpoint; a window is one limit's worth of replies."""
+    """Hold the limit of open requests of an endpoint; a window is a limit's worth of replies."""
 
     most: int
     limit: int = field(init=False)
@@ -36,7 +37,7 @@ class Pace:
             return
         self._replies += 1
         self._answers += answers
-        if self._replies >= self.limit and now > self._began:
+        if self._replies >= self.limit and now - self._began >= WINDOW_S:
             self._judge(self._answers / (now - self._began))
             self._began, self._replies, self._answers = now, 0, 0
 

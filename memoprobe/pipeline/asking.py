@@ -7,6 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 from memoprobe import benchmarks, engine, perturbations, plan
+from memoprobe.endpoints.address import address
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow
 from memoprobe.endpoints.pool import Pool
@@ -17,6 +18,7 @@ from memoprobe.plan import Design
 from memoprobe.records import Request, Sample, Variant
 from memoprobe.store import Store, open_store
 from memoprobe.store.database import Cell, PlanRow
+from memoprobe.store.opening import told
 from memoprobe.store.results import status
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
@@ -75,7 +77,7 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         agreed = settings.settle(store, settings.settings_of(study, samples))
         _remember(store, study, loaded)
         designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
-        store.add_plan(_plan_rows(study, samples, designs))
+        store.replace_plan(dict(_plan_rows(study, samples, designs)))
         store.start()
 
         def missing_of(model: ModelSpec) -> Callable[[list[Sample]], Iterator[Request]]:
@@ -85,7 +87,13 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         lanes = [
             lane
             for model in study.models
-            for lane in _lanes(store, study, model, keys[model.name], missing_of(model))
+            for lane in _lanes(
+                store,
+                model,
+                keys[model.name],
+                _shares(study, samples, model),
+                missing_of(model),
+            )
         ]
         progress = Progress(left=sum(row["left"] for row in status(store)))
         signal = engine.run(lanes, store.save, progress, show)
@@ -118,28 +126,41 @@ def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded
 
 def _plan_rows(
     study: Study, samples: Mapping[str, list[Sample]], designs: Mapping[str, Design]
-) -> Iterator[PlanRow]:
+) -> Iterator[tuple[PlanRow, list[str]]]:
+    """Yield what is planned for every cell, and the ids of the samples that it is planned for."""
     for model, design in designs.items():
         for benchmark, group in samples.items():
-            for name in sorted({name for sample in group for name in names_of(study, sample)}):
-                yield PlanRow(Cell(model, benchmark, name), study.levels, len(design.slots()))
+            chosen: dict[str, list[str]] = {}
+            for sample in group:
+                for name in names_of(study, sample):
+                    chosen.setdefault(name, []).append(sample.sample_id)
+            for name, ids in chosen.items():
+                yield PlanRow(Cell(model, benchmark, name), study.levels, *design.slots()[-1]), ids
+
+
+def _shares(
+    study: Study, samples: Mapping[str, list[Sample]], spec: ModelSpec
+) -> list[list[Sample]]:
+    """Return the samples of each base URL in the order in which they are asked.
+
+    A sample's place is always the same, for its prompt cache.
+    """
+    shares: list[list[Sample]] = [[] for _ in spec.base_urls]
+    every = (sample for group in samples.values() for sample in group)
+    for sample in plan.visiting_order(every, study.seed):
+        shares[plan.replica(sample, len(shares))].append(sample)
+    return shares
 
 
 def _lanes(
     store: Store,
-    study: Study,
     spec: ModelSpec,
     key: str | None,
+    shares: list[list[Sample]],
     requests_of: Callable[[list[Sample]], Iterator[Request]],
 ) -> Iterator[Lane]:
-    """Yield a lane per base URL; a sample's place is always the same, for its prompt cache."""
-    samples = plan.visiting_order(store.samples(), study.seed)
-    chosen = {bench.label for bench in study.benchmarks}
-    limits = json.loads(store.info().get(f"server/{spec.name}", "{}"))
-    shares: list[list[Sample]] = [[] for _ in spec.base_urls]
-    for sample in samples:
-        if sample.benchmark in chosen:
-            shares[plan.replica(sample, len(shares))].append(sample)
+    """Yield a lane per base URL."""
+    known = _known_limits(store, spec.name)
     pool = Pool([requests_of(share) for share in shares])
     for number, base_url in enumerate(spec.base_urls):
         yield Lane(
@@ -157,7 +178,7 @@ def _lanes(
                 requests_per_minute=spec.requests_per_minute,
                 tokens_per_minute=spec.tokens_per_minute,
             ),
-            max_n=limits.get("max_n", engine.MOST_CHOICES),
+            max_n=known.get(address(base_url, None).url, engine.MOST_CHOICES),
         )
 
 
@@ -165,21 +186,24 @@ def missing(
     store: Store, study: Study, samples: list[Sample], design: Design, *, retry_failed: bool
 ) -> Iterator[Request]:
     """Yield the requests whose slots are not all closed, a sample's levels together."""
-    repeats, answers = design.slots()[-1]
-    complete = store.complete(design.model, repeats, answers)
-    for sample in samples:
-        names = [
-            name
-            for name in names_of(study, sample)
-            if (sample.benchmark, sample.sample_id, name) not in complete
-        ]
-        closed = store.closed(design.model, sample, retry_failed=retry_failed) if names else set()
-        for name in names:
-            for variant in stored_variants(store, study, sample, name):
-                whole = plan.request(sample, variant, design)
-                if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
-                    store.save_prompt(whole)
-                    yield plan.only(whole, rest)
+    with told(store.path):
+        repeats, answers = design.slots()[-1]
+        complete = store.complete(design.model, repeats, answers)
+        for sample in samples:
+            names = [
+                name
+                for name in names_of(study, sample)
+                if (sample.benchmark, sample.sample_id, name) not in complete
+            ]
+            closed = (
+                store.closed(design.model, sample, retry_failed=retry_failed) if names else set()
+            )
+            for name in names:
+                for variant in stored_variants(store, study, sample, name):
+                    whole = plan.request(sample, variant, design)
+                    if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
+                        store.save_prompt(whole)
+                        yield plan.only(whole, rest)
 
 
 def stored_variants(store: Store, study: Study, sample: Sample, name: str) -> list[Variant]:
@@ -193,13 +217,26 @@ def stored_variants(store: Store, study: Study, sample: Sample, name: str) -> li
     return list(made.variants)
 
 
+def _known_limits(store: Store, model: str) -> dict[str, int]:
+    """Return base URL -> the most choices a request, as an earlier run found out."""
+    start = f"server/{model}/"
+    return {
+        key.removeprefix(start): json.loads(value)["max_n"]
+        for key, value in store.info().items()
+        if key.startswith(start)
+    }
+
+
 def _remember_servers(store: Store, lanes: list[Lane]) -> None:
     """Store what the servers said of themselves, and what was found out."""
     facts = {}
     for lane in lanes:
         client = lane.client
         if isinstance(client, Client) and client.server is not None:
-            facts[f"server/{lane.model}"] = {**client.server.facts(), "max_n": lane.max_n}
+            facts[f"server/{lane.model}/{client.asked}"] = {
+                **client.server.facts(),
+                "max_n": lane.max_n,
+            }
     store.set_info(facts)
 
 

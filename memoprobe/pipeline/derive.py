@@ -1,9 +1,10 @@
 """Score, measure, compare: everything that follows from stored answers and asks nothing."""
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
+from typing import Any
 
 from memoprobe import answers, comparison, perturbations, scoring, sensitivity
 from memoprobe.comparison import Compared, Group
@@ -12,9 +13,11 @@ from memoprobe.metrics import METRICS
 from memoprobe.pipeline import settings
 from memoprobe.records import DEFAULT_POOL, Response, Sample, Sensitivity, Variant, state
 from memoprobe.scoring import Reading
+from memoprobe.sensitivity import Measured
 from memoprobe.store import Store, results
-from memoprobe.store.database import Cell
+from memoprobe.store.database import Cell, as_info
 
+OPTIONS = ("unanswered", "names_mapped_back", "metrics")  # rows of run_info
 DEFAULT_METRICS = ("token_levenshtein", "levenshtein")
 
 
@@ -32,26 +35,52 @@ def metric_names(chosen: Sequence[str]) -> Sequence[str]:
 
 
 def score(
-    store: Store, chosen: Sequence[str], unanswered: scoring.Unanswered, *, map_back: bool = True
+    store: Store,
+    chosen: Sequence[str] = (),
+    *,
+    unanswered: scoring.Unanswered | None = None,
+    map_back: bool | None = None,
 ) -> None:
-    """Score all stored answers, then measure the sensitivities and compare."""
-    metrics = metric_names(chosen)
+    """Score the planned answers, then measure the sensitivities and compare.
+
+    All results of a database are made under the same options, which it remembers:
+    what is not given is as it was, and a metric chosen once stays. Readers see the
+    old results until all of the new ones are there.
+    """
+    info = store.info()
+    before = {name: info.get(name) for name in OPTIONS}
+    known = [name for name in json.loads(before["metrics"] or "[]") if name in METRICS]
+    metrics = metric_names(list(dict.fromkeys([*known, *chosen])))
+    options = {
+        "unanswered": unanswered or before["unanswered"] or "exclude",
+        "names_mapped_back": json.loads(before["names_mapped_back"] or "true")
+        if map_back is None
+        else map_back,
+        "metrics": metrics,
+    }
+    with store.db.atomic():
+        # Under the same options, what was scored by other metrics stands.
+        revision = results.revision(store)
+        stands = revision.facts == revision.results and all(
+            before[name] == as_info(options[name]) for name in OPTIONS[:2]
+        )
+        if not (chosen and stands):
+            results.clear(store)
+        _score_cells(store, chosen if chosen and stands else metrics, options)
+        measure(store)
+        store.set_info(options)
+        results.mark_current(store)
+
+
+def _score_cells(store: Store, metrics: Sequence[str], options: Mapping[str, Any]) -> None:
     models = settings.stored_settings(store).get("models", {})
     for plan in store.plans():
         reading = Reading(
             interface=models[plan.cell.model]["interface"],
-            unanswered=unanswered,
-            map_back=map_back,
+            unanswered=options["unanswered"],
+            map_back=options["names_mapped_back"],
         )
         _score_cell(store, plan.cell, metrics, reading)
-    measure(store)
-    store.set_info(
-        {
-            "unanswered": unanswered,
-            "names_mapped_back": map_back,
-            "scored_answers": results.n_answered(store),
-        }
-    )
 
 
 def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], reading: Reading) -> None:
@@ -74,33 +103,56 @@ def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], reading: Readi
         if (code := answers.reference_code(sample)) is not None
     }
     codes = [
-        (sample.sample_id, scoring.read(response, sample, variant, reading).code)
+        (
+            sample.sample_id,
+            scoring.read(response, sample, variant, reading).code,
+            answers.answer_language(sample),
+        )
         for sample, variant, first in originals
         for response in first
     ]
-    language = next((answers.answer_language(sample) for sample, _, _ in originals), "")
     for metric in metrics:
-        against = partial(METRICS[metric], language=language)
-        results.write_floor(store, cell, metric, scoring.floor(codes, references, against))
+        floor = scoring.floor(codes, references, METRICS[metric])
+        results.write_floor(store, cell, metric, floor)
 
 
 def measure(store: Store) -> None:
-    """Measure the sensitivities of every scored cell and compare the cells."""
-    seed = settings.stored_settings(store).get("seed", 0)
+    """Measure the sensitivities of every scored cell and compare the cells.
+
+    Controls serve all benchmarks of their model, task, perturbation and metric.
+    """
+    samples = list(store.samples())
+    tasks = {sample.benchmark: sample.task for sample in samples}
+    controls = {(sample.benchmark, sample.sample_id) for sample in samples if sample.control}
+    related: dict[tuple[str, ...], list[tuple[Cell, Measured]]] = defaultdict(list)
     for plan in store.plans():
-        for metric in results.metrics(store, plan.cell):
-            items = [
-                sensitivity.Item(**plan.cell._asdict(), metric=metric, **scored._asdict())
-                for scored in results.scored(store, plan.cell, metric)
-            ]
-            found = sensitivity.measure(items, seed=seed)
-            # Of a sample whose answers are all cut off there is not even an item.
-            without = results.n_samples_answered(store, plan.cell) - len(items)
-            results.write_sensitivities(
-                store, plan.cell, metric, found.sensitivities, found.excluded + without
-            )
+        cell = plan.cell
+        for metric in results.metrics(store, cell):
+            key = (cell.model, tasks[cell.benchmark], cell.perturbation, metric)
+            related[key].append((cell, _measure_cell(store, cell, metric)))
+    for (*_, metric), cells in related.items():
+        ranked: dict[str, list[Sensitivity]] = defaultdict(list)
+        rows = (row for _, found in cells for row in found.sensitivities)
+        for row in sensitivity.against_controls(rows, controls):
+            ranked[row.benchmark].append(row)
+        for cell, found in cells:
+            own = ranked[cell.benchmark]
+            results.write_sensitivities(store, cell, metric, own, found.excluded)
     compared = compare(store)
     results.write_comparisons(store, compared.rows, map(asdict, compared.families))
+
+
+def _measure_cell(store: Store, cell: Cell, metric: str) -> Measured:
+    """Return a cell's sensitivities and how many of its answered samples have none."""
+    items = [
+        sensitivity.Item(**cell._asdict(), metric=metric, **scored._asdict())
+        for scored in results.scored(store, cell, metric)
+    ]
+    seed = settings.stored_settings(store).get("seed", 0)
+    found = sensitivity.measure(items, seed=seed)
+    # Of a sample whose answers are all cut off there is not even an item.
+    without = results.n_samples_answered(store, cell) - len(items)
+    return found._replace(excluded=found.excluded + without)
 
 
 def compare(store: Store) -> Compared:

@@ -3,12 +3,14 @@
 import csv
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from memoprobe.errors import ConfigError
+from memoprobe.pipeline import present
 from memoprobe.store import Store, results
 
 BATCH = 10_000
@@ -27,15 +29,23 @@ def export(store: Store, table: str, form: str, out: Path | None) -> None:
         write_parquet(store, table, out)
         return
     rows = rows_of(store, table)
+    names = list(results.column_types(store, table))
     if out is None:
-        write_text(rows, form, sys.stdout)
+        if sys.stdout.isatty():
+            rows = ({name: _shown(value) for name, value in row.items()} for row in rows)
+        write_text(rows, form, sys.stdout, names)
         return
     try:
         with out.open("w", encoding="utf-8", newline="") as stream:
-            write_text(rows, form, stream)
+            write_text(rows, form, stream, names)
     except OSError as error:
         msg = f"{out}: cannot be written: {error.strerror}"
         raise ConfigError(msg) from error
+
+
+def stale(store: Store, table: str) -> str | None:
+    """Return a warning where a table holds results that are not of what is stored now."""
+    return present.unscored(store) if table in results.DERIVED else present.empty(store)
 
 
 def rows_of(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
@@ -51,19 +61,30 @@ def rows_of(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
     return results.rows_of(store, table)
 
 
-def write_text(rows: Iterator[Mapping[str, Any]], form: str, stream: TextIO) -> int:
-    """Write rows as csv or JSON Lines and return their number."""
-    n = 0
+def write_text(
+    rows: Iterator[Mapping[str, Any]], form: str, stream: TextIO, names: Sequence[str]
+) -> None:
+    """Write rows as JSON Lines, or as csv under the names of the columns."""
     writer = csv.writer(stream, lineterminator="\n")
+    if form == "csv":
+        writer.writerow(names)
     for row in rows:
         if form == "jsonl":
             stream.write(json.dumps(row) + "\n")
         else:
-            if n == 0:
-                writer.writerow(row)
             writer.writerow(map(_cell, row.values()))
-        n += 1
-    return n
+
+
+def _shown(value: object) -> object:
+    """Return a value for a terminal, which must not obey what a model wrote."""
+    if not isinstance(value, str):
+        return value
+    return "".join(
+        char.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(char) in {"Cc", "Cf"} and char not in "\n\t"
+        else char
+        for char in value
+    )
 
 
 def _cell(value: object) -> object:
@@ -77,7 +98,8 @@ def write_parquet(store: Store, table: str, path: Path) -> int:
     """Write a table as a parquet file and return the number of its rows.
 
     Raises:
-        ConfigError: The extra that brings pyarrow is not installed, or no such table.
+        ConfigError: The extra that brings pyarrow is not installed, there is no such table,
+            or the file cannot be written.
     """
     try:
         import pyarrow
@@ -94,8 +116,12 @@ def write_parquet(store: Store, table: str, path: Path) -> int:
         ]
     )
     n = 0
-    with parquet.ParquetWriter(path, schema) as writer:
-        while batch := [{k: _cell(v) for k, v in row.items()} for row in islice(rows, BATCH)]:
-            n += len(batch)
-            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+    try:
+        with parquet.ParquetWriter(path, schema) as writer:
+            while batch := [{k: _cell(v) for k, v in row.items()} for row in islice(rows, BATCH)]:
+                n += len(batch)
+                writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror or error}"
+        raise ConfigError(msg) from error
     return n

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoprobe.errors import ConfigError
+from memoprobe.errors import ConfigError, StoreError
 from memoprobe.pipeline import settings
-from memoprobe.store import merging, open_store
+from memoprobe.store import Store, merging, open_store, opening
 
 
 def merge(sources: Sequence[Path], out: Path) -> None:
@@ -19,17 +19,29 @@ def merge(sources: Sequence[Path], out: Path) -> None:
         msg = f"{out} is there already: name a new file, it is made from the sources"
         raise ConfigError(msg)
     part = Path(f"{out}.part")
-    for leftover in part.parent.glob(f"{part.name}*"):
-        leftover.unlink()
-    with open_store(part, write=True) as store:
-        for source in sources:
-            with open_store(source, write=False) as other:
-                info = other.info()
-                wanted = settings.stored_settings(other)
-            settings.settle(store, wanted)
-            merging.add(store, source)
-            store.set_info({key: value for key, value in info.items() if key not in store.info()})
-        store.compact()
-    part.rename(out)
-    for leftover in part.parent.glob(f"{part.name}*"):
-        leftover.unlink()
+    opening.remove(part)
+    try:
+        with open_store(part, write=True) as store:
+            for source in sources:
+                _add(store, source)
+            store.compact()
+        part.rename(out)
+    finally:
+        opening.remove(part)
+
+
+def _add(store: Store, source: Path) -> None:
+    with open_store(source, write=False) as other:
+        info = other.info()
+        wanted = settings.stored_settings(other)
+    stored = settings.stored_settings(store)
+    if wanted:
+        # A run may raise the answers under the width it began with; two runs that began with
+        # different ones drew the same slots with different seeds.
+        if stored and stored["width"] != wanted["width"]:
+            first, here = stored["width"], wanted["width"]
+            msg = f"{source}: its run began with {here} answers, the others' with {first}"
+            raise StoreError(msg)
+        settings.settle(store, wanted)
+    merging.add(store, source)
+    store.set_info({key: value for key, value in info.items() if key not in store.info()})

@@ -1,16 +1,17 @@
 """Say what a run would take, without sending anything."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from math import sqrt
 from pathlib import Path
-from statistics import stdev
+from statistics import variance
 from typing import Any, NamedTuple
 
 from memoprobe import plan
 from memoprobe.pipeline import settings
 from memoprobe.pipeline.asking import names_of, read_benchmark, variants_of
-from memoprobe.report.data import PRIMARY_DEFINITION, PRIMARY_METRIC
-from memoprobe.store import open_store, results
+from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
+from memoprobe.store import Store, open_store, results
 from memoprobe.study import Study
 
 CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly, where no pilot tells
@@ -96,9 +97,29 @@ def _price(study: Study, tokens: Mapping[str, Tokens]) -> float | None:
 
 
 class _Pilot(NamedTuple):
-    spread: float | None = None  # standard deviation of the sensitivities
+    spread: float | None = None  # standard deviation of the sensitivities within a cell
     answers_per_second: float | None = None
     characters_a_token: float = CHARACTERS_A_TOKEN
+
+
+def _spread(store: Store) -> float | None:
+    """Return the standard deviation of the sensitivities within a cell, None where none tells.
+
+    It is pooled over models, benchmarks and perturbations, items and controls apart: what
+    sets these apart is no part of it. A placebo's falls are luck alone and are left out.
+    """
+    controls = {(s.benchmark, s.sample_id) for s in store.samples() if s.control}
+    groups: dict[tuple[object, ...], list[float]] = defaultdict(list)
+    for each in results.sensitivities(store):
+        is_primary = (each.metric, each.definition) == (PRIMARY_METRIC, PRIMARY_DEFINITION)
+        if is_primary and each.perturbation != PLACEBO:
+            is_control = (each.benchmark, each.sample_id) in controls
+            cell = (each.model, each.benchmark, each.perturbation, is_control)
+            groups[cell].append(each.value)
+    told = [values for values in groups.values() if len(values) > 1]
+    degrees = sum(len(values) - 1 for values in told)
+    squares = sum((len(values) - 1) * variance(values) for values in told)
+    return sqrt(squares / degrees) if degrees else None
 
 
 def _pilot(path: Path | None) -> _Pilot:
@@ -106,15 +127,11 @@ def _pilot(path: Path | None) -> _Pilot:
     if path is None or not path.is_file():
         return _Pilot()
     with open_store(path, write=False) as store:
-        values = [
-            each.value
-            for each in results.sensitivities(store)
-            if each.metric == PRIMARY_METRIC and each.definition == PRIMARY_DEFINITION
-        ]
+        spread = _spread(store)
         rate = store.info().get("answers_per_second")
         characters = results.characters_a_token(store)
     return _Pilot(
-        stdev(values) if len(values) > 1 else None,
+        spread,
         float(rate) if rate else None,
         characters or CHARACTERS_A_TOKEN,
     )

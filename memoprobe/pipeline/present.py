@@ -1,6 +1,6 @@
 """Gather what the terminal and the report show."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memoprobe import benchmarks
-from memoprobe.errors import ConfigError
+from memoprobe.errors import ConfigError, StoreError
 from memoprobe.pipeline import settings
 from memoprobe.records import Interface, Response, Sample, Sensitivity, state
 from memoprobe.report.data import (
@@ -59,12 +59,42 @@ def _add(total: dict[str, Any], row: Mapping[str, Any]) -> None:
         total["failed"][kind] += n
 
 
-def unscored(store: Store) -> str | None:
-    """Return a warning where answers came after the last scoring, None where none did."""
-    new = results.n_answered(store) - int(store.info().get("scored_answers", 0))
-    if not new:
+def empty(store: Store) -> str | None:
+    """Return a warning where nothing is planned yet, as after a run that stopped at once."""
+    if store.plans():
         return None
-    return f"{new} answers are not scored yet: run `memoprobe score {store.path}`"
+    return f"{store.path}: nothing is stored in it yet: start its `memoprobe run` again"
+
+
+def filled(store: Store) -> Store:
+    """Return a run database in which there is something to show.
+
+    Raises:
+        StoreError: There is nothing in it yet.
+    """
+    if (message := empty(store)) is not None:
+        raise StoreError(message)
+    return store
+
+
+def unscored(store: Store) -> str | None:
+    """Return a warning where the results are not of what is stored now, None where they are."""
+    revision = results.revision(store)
+    if revision.facts == revision.results:
+        return empty(store)
+    return (
+        "what is stored is not scored yet, and results are of an earlier state:"
+        f" run `memoprobe score {store.path}`"
+    )
+
+
+def unreferenced(store: Store) -> list[str]:
+    """Return a sentence for each benchmark with samples that nothing can be scored against."""
+    counts = Counter(sample.benchmark for sample in store.samples() if sample.reference is None)
+    return [
+        f"{benchmark}: {n} of its samples have no reference and were not scored"
+        for benchmark, n in sorted(counts.items())
+    ]
 
 
 def report_data(store: Store, title: str) -> ReportData:
@@ -190,6 +220,21 @@ def registry(name: str | None) -> list[dict[str, Any]]:
     ]
 
 
+def write_figures(data: ReportData, folder: Path) -> list[Path]:
+    """Write the figures of a report and return their paths.
+
+    Raises:
+        ConfigError: They cannot be written.
+    """
+    from memoprobe.report import figures  # Altair takes a second to import
+
+    try:
+        return figures.write(data, folder)
+    except OSError as error:
+        msg = f"{folder}: figures cannot be written: {error.strerror or error}"
+        raise ConfigError(msg) from error
+
+
 def write(path: Path, text: str) -> None:
     """Write a file of the user's choice.
 
@@ -197,7 +242,7 @@ def write(path: Path, text: str) -> None:
         ConfigError: It cannot be written.
     """
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror}"
         raise ConfigError(msg) from error

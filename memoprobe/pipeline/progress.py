@@ -13,7 +13,7 @@ def shower(stream: TextIO) -> Callable[[Progress], None]:
     """Return a function that shows a Progress on ``stream``, as often as suits it."""
     if stream.isatty():
         return lambda progress: _live(progress, stream)
-    told = monotonic()
+    told = -EVERY_S
 
     def log(progress: Progress) -> None:
         nonlocal told
@@ -45,7 +45,9 @@ def line(progress: Progress) -> str:
     if progress.truncated:
         parts.append(f"{progress.truncated} truncated")
     parts += [f"{n} {kind}" for kind, n in sorted(progress.failed.items())]
-    if rate and left:
+    if progress.stopping:
+        parts.append("stopping: replies in flight have 10 s, Ctrl-C again ends at once")
+    elif rate and left:
         parts.append(f"{duration(left / rate)} left")
     if progress.oldest is not None:
         age, item = progress.oldest

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -40,10 +41,18 @@ def key_of(variable: str | None, who: str) -> str | None:
     """
     if variable is None:
         return None
-    key = os.environ.get(variable)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
+        msg = f"{who}: api_key_env takes the name of an environment variable, not the key itself"
+        raise ConfigError(msg)
+    key = os.environ.get(variable, "").strip()
     if not key:
-        what = f"{who}: the environment variable {variable} is not set"
+        # What is not written like a variable may be the key: it is not repeated.
+        named = f" {variable}" if variable.isupper() else ""
+        what = f"{who}: the environment variable{named} is not set"
         msg = f"{what}; export it with the key, or name no variable"
+        raise ConfigError(msg)
+    if not key.isprintable() or not key.isascii():
+        msg = f"{who}: the key in {variable} holds characters that no header can"
         raise ConfigError(msg)
     return key
 
@@ -84,9 +93,12 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
     Raises:
         StoreError: The study differs; the message names every difference.
     """
+    store.forget_unasked()
     stored = stored_settings(store)
     merged = dict(wanted)
     if stored:
+        planned = {plan.cell.model for plan in store.plans()}
+        stored["models"] = {name: m for name, m in stored["models"].items() if name in planned}
         wanted = {**wanted, "width": stored["width"]}
         merged = {
             name: {**stored[name], **value} if name in EXTENSIBLE else value

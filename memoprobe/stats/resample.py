@@ -75,7 +75,7 @@ def permute(
         values: As many as there are places, in any order, shape (n,).
         repeats: For every level the repeat of each of its places. A repeat may lack a
             level, its falls then run between the levels it has; a repeat with a single
-            level has none.
+            level, or without the first, has none.
         table: From ``shuffles``, shape (n, n_shuffles).
     """
     design = _design(repeats)
@@ -109,7 +109,7 @@ def _design(repeats: tuple[tuple[int, ...], ...]) -> _Design:
     for repeat in np.unique(repeat_of):
         own = repeat_of == repeat
         means = (own & (level_of == np.unique(level_of[own])[:, None])) / sizes
-        if len(means) > 1:
+        if level_of[own].min() == 0 and len(means) > 1:
             rows.append(means[:-1] - means[1:])
             falls.append(slice(end, end + len(means) - 1))
             end += len(means) - 1

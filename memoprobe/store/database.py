@@ -1,26 +1,22 @@
-"""Open a run database and read and extend its facts."""
+"""Read and extend the facts of a run database."""
 
-import fcntl
 import json
-import os
-import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlite_utils
 
-from memoprobe.errors import StoreError, StoreUnavailable
-from memoprobe.migrations import MIGRATIONS, migrate
+from memoprobe.errors import StoreError
 from memoprobe.records import Failure, Request, Response, Sample, Variant
-from memoprobe.store import rows
+from memoprobe.store import opening, rows
+from memoprobe.store.opening import connect
 from memoprobe.store.writer import Statement, Writer
 
-LEAST_FREE_BYTES = 64 * 2**20
-BUSY_S = 60.0  # how long to wait for another process's write
+BUMP = "UPDATE revision_rows SET facts = facts + 1"  # results made before are older than the facts
 
 
 class Cell(NamedTuple):
@@ -32,109 +28,43 @@ class Cell(NamedTuple):
 
 
 class PlanRow(NamedTuple):
-    """Hold what is planned for a cell: per sample, ``levels`` above 0 and answers a variant."""
+    """Hold what is planned for a cell: of each of its samples, so many levels and answers."""
 
     cell: Cell
-    levels: int
-    answers: int
-
-
-def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Return a connection that may be passed between threads, in autocommit mode."""
-    mode = "ro" if read_only else "rwc"
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_S,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    connection.row_factory = sqlite3.Row
-    if not read_only:
-        connection.execute("PRAGMA journal_mode=wal")
-        connection.execute("PRAGMA synchronous=normal")
-    return connection
+    levels: int  # above 0
+    repeats: int
+    answers: int  # a repeat
 
 
 @contextmanager
-def open_store(path: Path, *, write: bool) -> "Iterator[Store]":
-    """Open a run database; for writing it is made if missing, and locked.
+def open_store(path: Path, *, write: bool, make: bool = True) -> "Iterator[Store]":
+    """Open a run database; for writing it is locked, and made if missing unless told not to.
 
     Raises:
-        StoreError: It is missing, no run database, or another process writes it.
+        StoreError: It is missing, no run database, or another process writes it; or
+            SQLite fails while it is open.
     """
-    if not write and not path.is_file():
+    make = write and make
+    if not make and not path.is_file():
         msg = f"no run database {path}: give the path of one, or make it with `memoprobe run`"
         raise StoreError(msg)
-    if write:
-        _check_room(path)
-    lock = _lock(path) if write else None
-    try:
-        with _translated(path):
+    with ExitStack() as stack:
+        if write:
+            opening.check_room(path)
+            stack.enter_context(opening.locked(path))
+        with opening.translated(path):
+            opening.prepare(path, make=make)
             connection = connect(path, read_only=not write)
-            try:
-                _check(connection, write=write)
-            except BaseException:
-                connection.close()
-                raise
+            stack.callback(connection.close)
+            opening.check_version(connection, write=write)
         store = Store(path, connection)
-        try:
+        stack.callback(store.close)
+        with opening.told(path):
             yield store
-        finally:
-            store.close()
-    finally:
-        if lock is not None:
-            lock.close()
+            store.finish()
 
 
-def _check_room(path: Path) -> None:
-    with _translated(path):
-        free = shutil.disk_usage(path.parent).free
-    if free < LEAST_FREE_BYTES:
-        msg = f"{path}: only {free // 2**20} MiB are free on its disk; make room, then try again"
-        raise StoreUnavailable(msg)
-
-
-def _check(connection: sqlite3.Connection, *, write: bool) -> None:
-    if write:
-        migrate(connection)
-    elif (version := connection.execute("PRAGMA user_version").fetchone()[0]) != len(MIGRATIONS):
-        mend = "run `memoprobe score` on it to bring it up to date"
-        msg = f"it has schema {version}, this memoprobe reads {len(MIGRATIONS)}: {mend}"
-        raise StoreError(msg)
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system say into one message that names the file."""
-    try:
-        yield
-    except StoreError as error:
-        msg = f"{path}: {error}"
-        raise type(error)(msg) from error
-    except (sqlite3.Error, OSError) as error:
-        full = "full" in str(error).lower()
-        kind = StoreUnavailable if full else StoreError
-        msg = f"{path}: cannot be used as a run database: {error}"
-        raise kind(msg) from error
-
-
-def _lock(path: Path) -> IO[str]:
-    """Return the open lock file of a database; the lock ends with the process."""
-    with _translated(path):
-        lock = Path(f"{path}.lock").open("a+", encoding="ascii")  # noqa: SIM115 - held while open
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.seek(0)
-        holder = lock.read().strip() or "unknown"
-        lock.close()
-        msg = f"{path}: process {holder} is writing this database; wait for it, or use another file"
-        raise StoreError(msg) from error
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
+FACT_TABLES = ("sample_rows", "variant_rows", "prompt_rows", "rejection_rows", "run_info")
 
 
 class Store:
@@ -153,42 +83,50 @@ class Store:
             self._writer.close()
         self._connection.close()
 
+    def execute(self, sql: str, values: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each of some rows of values."""
+        self._connection.executemany(sql, (tuple(map(rows.to_sql, each)) for each in values))
+
     # Settings ---------------------------------------------------------------------------
 
     def info(self) -> dict[str, str]:
         """Return the rows of ``run_info``."""
-        return {row["key"]: row["value"] for row in self.db.query("SELECT * FROM run_info")}
+        found = self._connection.execute("SELECT key, value FROM run_info")
+        return {rows.from_sql(key): rows.from_sql(value) for key, value in found}
 
     def set_info(self, values: Mapping[str, object]) -> None:
         """Write rows of ``run_info``; what is no string is written as JSON."""
-        rows_ = (
-            (key, value if isinstance(value, str) else json.dumps(value, sort_keys=True))
-            for key, value in values.items()
-        )
         with self.db.atomic():
-            self._connection.executemany("INSERT OR REPLACE INTO run_info VALUES (?, ?)", rows_)
+            self.execute(
+                "INSERT OR REPLACE INTO run_info VALUES (?, ?)",
+                ((key, as_info(value)) for key, value in values.items()),
+            )
 
     # Facts ------------------------------------------------------------------------------
 
     def add_samples(self, samples: Iterable[Sample]) -> None:
         """Add samples; one whose content changed supersedes its older self."""
         with self.db.atomic():
+            before = self._connection.total_changes
             for sample in samples:
                 row = rows.sample_row(sample)
                 names = ", ".join(row)
-                marks = ", ".join("?" for _ in row)
                 self._connection.execute(
                     "UPDATE sample_rows SET superseded = 1 WHERE benchmark = ? AND sample_id = ?"
-                    " AND content_hash <> ?",
-                    (sample.benchmark, sample.sample_id, row["content_hash"]),
+                    " AND content_hash <> ? AND NOT superseded",
+                    (row["benchmark"], row["sample_id"], row["content_hash"]),
                 )
                 self._connection.execute(
-                    f"INSERT INTO sample_rows ({names}) VALUES ({marks})"
+                    f"INSERT INTO sample_rows ({names}) VALUES ({_marks(tuple(row))})"
                     " ON CONFLICT (benchmark, sample_id, content_hash)"
                     " DO UPDATE SET superseded = 0, cluster = excluded.cluster,"
-                    " date = excluded.date, control = excluded.control",
+                    " date = excluded.date, control = excluded.control"
+                    " WHERE superseded OR cluster IS NOT excluded.cluster"
+                    " OR date IS NOT excluded.date OR control IS NOT excluded.control",
                     tuple(row.values()),
                 )
+            if self._connection.total_changes > before:
+                self._connection.execute(BUMP)
         self._ids.clear()
 
     def samples(self, benchmark: str | None = None) -> list[Sample]:
@@ -197,35 +135,84 @@ class Store:
         sql = (
             f"SELECT * FROM sample_rows WHERE NOT superseded {where} ORDER BY benchmark, sample_id"
         )
-        return [rows.sample_of(row) for row in self.db.query(sql, {"benchmark": benchmark})]
+        return [rows.sample_of(row) for row in self.query(sql, {"benchmark": benchmark})]
 
     def sample_id(self, benchmark: str, sample_id: str) -> int:
         """Return the number of a current sample, by which other rows refer to it."""
         if not self._ids:
             sql = "SELECT id, benchmark, sample_id FROM sample_rows WHERE NOT superseded"
-            for row in self.db.query(sql):
+            for row in self.query(sql):
                 self._ids[row["benchmark"], row["sample_id"]] = row["id"]
         return self._ids[benchmark, sample_id]
 
-    def add_plan(self, plans: Iterable[PlanRow]) -> None:
-        """Record what is planned, replacing an older plan for the same cells."""
-        values = ((*plan.cell, plan.levels, plan.answers) for plan in plans)
+    def forget_unasked(self) -> None:
+        """Forget the models that were planned and never asked, all where no model was.
+
+        A run that found no server, or the wrong one, leaves no trace that binds the next.
+        """
+        asked = "SELECT model FROM response_rows UNION SELECT model FROM failure_rows"
         with self.db.atomic():
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO plan_rows VALUES (?, ?, ?, ?, ?)", values
+            for table in ("plan_rows", "selection_rows"):
+                self._connection.execute(f"DELETE FROM {table} WHERE model NOT IN ({asked})")
+            if not self.query(f"{asked} LIMIT 1"):
+                for table in FACT_TABLES:
+                    self._connection.execute(f"DELETE FROM {table}")
+        self.forget_ids()
+
+    def replace_plan(self, plans: Mapping[PlanRow, Iterable[str]]) -> None:
+        """Plan these cells, each for the samples with the given ids.
+
+        What was planned before for a model and benchmark that are named is no longer;
+        other models and benchmarks keep their plan.
+        """
+        wanted = {
+            plan: {self.sample_id(plan.cell.benchmark, sample_id) for sample_id in chosen}
+            for plan, chosen in plans.items()
+        }
+        pairs = sorted({(plan.cell.model, plan.cell.benchmark) for plan in plans})
+        if wanted == self._planned(pairs):
+            return
+        with self.db.atomic():
+            self.execute("DELETE FROM plan_rows WHERE model = ? AND benchmark = ?", pairs)
+            self.execute(
+                "DELETE FROM selection_rows WHERE model = ? AND sample IN"
+                " (SELECT id FROM sample_rows WHERE benchmark = ?)",
+                pairs,
             )
+            self.execute(
+                "INSERT INTO plan_rows VALUES (?, ?, ?, ?, ?, ?)",
+                ((*plan.cell, *plan[1:]) for plan in wanted),
+            )
+            self.execute(
+                "INSERT INTO selection_rows VALUES (?, ?, ?)",
+                (
+                    (plan.cell.model, plan.cell.perturbation, sample)
+                    for plan, chosen in wanted.items()
+                    for sample in sorted(chosen)
+                ),
+            )
+            self._connection.execute(BUMP)
+
+    def _planned(self, pairs: Sequence[tuple[str, str]]) -> dict[PlanRow, set[int]]:
+        sql = (
+            "SELECT sample FROM selection_rows WHERE model = :model"
+            " AND perturbation = :perturbation AND sample IN"
+            " (SELECT id FROM sample_rows WHERE benchmark = :benchmark)"
+        )
+        return {
+            plan: {row["sample"] for row in self.query(sql, plan.cell._asdict())}
+            for plan in self.plans()
+            if plan.cell[:2] in pairs
+        }
 
     def plans(self) -> list[PlanRow]:
         """Return what is planned, sorted by cell."""
-        sql = "SELECT * FROM plan_rows ORDER BY model, benchmark, perturbation"
-        return [
-            PlanRow(
-                Cell(row["model"], row["benchmark"], row["perturbation"]),
-                row["levels"],
-                row["answers"],
-            )
-            for row in self.db.query(sql)
-        ]
+        sql = (
+            "SELECT model, benchmark, perturbation, levels, repeats, answers FROM plan_rows"
+            " ORDER BY model, benchmark, perturbation"
+        )
+        found = (tuple(row.values()) for row in self.query(sql))
+        return [PlanRow(Cell(*row[:3]), *row[3:]) for row in found]
 
     def variants(self, benchmark: str, sample_id: str, perturbation: str) -> list[Variant]:
         """Return the stored levels of a sample, weakest first; empty before they are made."""
@@ -239,7 +226,7 @@ class Store:
             "sample": self.sample_id(benchmark, sample_id),
             "perturbation": perturbation,
         }
-        return [rows.variant_of(row) for row in self.db.query(sql, values)]
+        return [rows.variant_of(row) for row in self.query(sql, values)]
 
     def complete(self, model: str, repeats: int, answers: int) -> set[tuple[str, str, str]]:
         """Return (benchmark, sample id, perturbation) of which a model has answered every slot.
@@ -273,7 +260,7 @@ class Store:
                 " UNION ALL SELECT key FROM failure_rows"
                 " WHERE sample = :sample AND model = :model AND permanent"
             )
-        return {bytes(row["key"]) for row in self.db.query(sql, place)}
+        return {bytes(row["key"]) for row in self.query(sql, place)}
 
     def save(self, *records: Response | Failure | Variant) -> None:
         """Hand records to the writer; those of one call are committed together.
@@ -281,11 +268,14 @@ class Store:
         Raises:
             StoreUnavailable: Writing has failed.
         """
-        self._put([statement for record in records for statement in self._insert(record)])
+        statements = [statement for record in records for statement in self._insert(record)]
+        if any(isinstance(record, Response) for record in records):
+            statements.append((BUMP, ()))
+        self._put(statements)
 
     def _put(self, statements: list[Statement]) -> None:
         if self._writer is None:
-            self._writer = Writer(lambda: connect(self.path, read_only=False))
+            self._writer = Writer(lambda: connect(self.path, read_only=False), str(self.path))
         self._writer.put(statements)
 
     def save_rejected(self, sample: Sample, perturbation: str, rejected: Mapping[str, int]) -> None:
@@ -318,6 +308,11 @@ class Store:
         if self._writer is not None:
             self._writer.flush()
 
+    def finish(self) -> None:
+        """Wait until all is committed, unless it was told already that this cannot be."""
+        if self._writer is not None and not self._writer.told:
+            self._writer.flush()
+
     def _insert(self, record: Response | Failure | Variant) -> list[Statement]:
         sample = self.sample_id(record.benchmark, record.sample_id)
         if isinstance(record, Variant):
@@ -335,26 +330,27 @@ class Store:
     # Reading back -----------------------------------------------------------------------
 
     def responses_to(self, cell: Cell, sample_id: str) -> list[Response]:
-        """Return the responses of a cell to one sample, in design order."""
+        """Return the responses to the planned slots of one sample, in design order."""
         sql = (
-            "SELECT *, :benchmark AS benchmark, :sample_id AS sample_id FROM response_rows"
+            "SELECT * FROM planned_response_rows"
             " WHERE sample = :sample AND model = :model AND perturbation = :perturbation"
             " ORDER BY level, repeat, answer"
         )
-        sample = self.sample_id(cell.benchmark, sample_id)
-        values = {**cell._asdict(), "sample_id": sample_id, "sample": sample}
-        return [rows.response_of(row) for row in self.db.query(sql, values)]
+        values = {**cell._asdict(), "sample": self.sample_id(cell.benchmark, sample_id)}
+        return [rows.response_of(row) for row in self.query(sql, values)]
 
     def responses(self, cell: Cell) -> Iterator[tuple[str, list[Response]]]:
-        """Yield (sample id, its responses in design order) of a cell, sorted by sample id."""
+        """Yield (sample id, the responses to its planned slots in design order), sorted.
+
+        A sample or slot that is stored and no longer planned is left out.
+        """
         sql = (
-            "SELECT r.*, s.benchmark, s.sample_id FROM sample_rows s"
-            " JOIN response_rows r ON r.sample = s.id"
-            " WHERE NOT s.superseded AND s.benchmark = ? AND r.model = ? AND r.perturbation = ?"
-            " ORDER BY s.sample_id, r.level, r.repeat, r.answer"
+            "SELECT * FROM planned_response_rows"
+            " WHERE model = ? AND benchmark = ? AND perturbation = ?"
+            " ORDER BY sample_id, level, repeat, answer"
         )
-        cursor = self._connection.execute(sql, (cell.benchmark, cell.model, cell.perturbation))
-        for sample_id, group in groupby(cursor, key=lambda row: row["sample_id"]):
+        cursor = self._connection.execute(sql, tuple(map(rows.to_sql, cell)))
+        for sample_id, group in groupby(cursor, key=lambda row: rows.from_sql(row["sample_id"])):
             yield sample_id, [rows.response_of(row) for row in group]
 
     def forget_ids(self) -> None:
@@ -373,7 +369,26 @@ class Store:
         self, sql: str, values: Mapping[str, object] | Sequence[object] = ()
     ) -> list[dict[str, Any]]:
         """Return the rows of a query as dictionaries."""
-        return [dict(row) for row in self._connection.execute(sql, values)]
+        if isinstance(values, Mapping):
+            cursor = self._connection.execute(
+                sql, {name: rows.to_sql(value) for name, value in values.items()}
+            )
+        else:
+            cursor = self._connection.execute(sql, tuple(map(rows.to_sql, values)))
+        names = [column[0] for column in cursor.description]
+        return [
+            {
+                # A slot's key is bytes and no text that SQLite could not hold.
+                name: value if name == "key" else rows.from_sql(value)
+                for name, value in zip(names, row, strict=True)
+            }
+            for row in cursor
+        ]
+
+
+def as_info(value: object) -> str:
+    """Return a value as ``run_info`` holds it."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _marks(row: Sequence[object]) -> str:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from memoprobe.errors import StoreError
-from memoprobe.store.database import Store
+from memoprobe.store.database import BUMP, Store
+from memoprobe.store.opening import reading_uri, told
+from memoprobe.store.rows import from_sql
 
 _SAME = "m.benchmark = o.benchmark AND m.sample_id = o.sample_id"
 _MAPPED = (
@@ -16,20 +18,26 @@ _PLACE = "t.sample = m.id AND t.perturbation = r.perturbation AND t.level = r.le
 _CONFLICTS = (
     (
         "two versions of one sample",
-        "SELECT o.benchmark || ' ' || o.sample_id"
+        "SELECT o.benchmark, o.sample_id"
         f" FROM source.sample_rows o JOIN sample_rows m ON {_SAME}"
         " WHERE NOT o.superseded AND NOT m.superseded AND o.content_hash <> m.content_hash",
     ),
     (
+        "two descriptions (cluster, date, control) of one sample",
+        "SELECT o.benchmark, o.sample_id"
+        f" FROM source.sample_rows o JOIN sample_rows m ON {_SAME}"
+        " AND m.content_hash = o.content_hash WHERE NOT o.superseded AND NOT m.superseded"
+        " AND (o.cluster IS NOT m.cluster OR o.date IS NOT m.date OR o.control IS NOT m.control)",
+    ),
+    (
         "two texts for one variant",
-        f"SELECT o.benchmark || ' ' || o.sample_id || ' level ' || r.level"
+        "SELECT o.benchmark, o.sample_id, 'level', r.level"
         f" FROM source.variant_rows r {_MAPPED} JOIN variant_rows t ON {_PLACE}"
         " WHERE t.text IS NOT r.text",
     ),
     (
         "two answers to one slot",
-        "SELECT o.benchmark || ' ' || o.sample_id || ' level ' || r.level || ' answer '"
-        " || r.answer"
+        "SELECT o.benchmark, o.sample_id, 'level', r.level, 'answer', r.answer"
         f" FROM source.response_rows r {_MAPPED} JOIN response_rows t ON t.key = r.key"
         " WHERE t.text IS NOT r.text",
     ),
@@ -43,8 +51,10 @@ _COPIES = (
     f"INSERT OR IGNORE INTO sample_rows ({_SAMPLE_COLUMNS})"
     f" SELECT {_SAMPLE_COLUMNS} FROM source.sample_rows",
     "INSERT OR REPLACE INTO plan_rows SELECT r.model, r.benchmark, r.perturbation, r.levels,"
-    " max(r.answers, coalesce(t.answers, 0)) FROM source.plan_rows r LEFT JOIN plan_rows t"
-    " USING (model, benchmark, perturbation)",
+    " max(r.repeats, coalesce(t.repeats, 0)), max(r.answers, coalesce(t.answers, 0))"
+    " FROM source.plan_rows r LEFT JOIN plan_rows t USING (model, benchmark, perturbation)",
+    "INSERT OR IGNORE INTO selection_rows SELECT r.model, r.perturbation, m.id"
+    f" FROM source.selection_rows r {_MAPPED}",
     "INSERT OR IGNORE INTO variant_rows SELECT m.id, r.perturbation, r.level, r.text, r.distance,"
     f" r.edit_share, r.rename_map FROM source.variant_rows r {_MAPPED}",
     "INSERT OR IGNORE INTO prompt_rows SELECT m.id, r.perturbation, r.level, r.interface, r.prompt"
@@ -70,15 +80,17 @@ def add(store: Store, source: Path) -> None:
         StoreError: The two contradict each other; the message names where.
     """
     connection = store.db.conn
-    connection.execute("ATTACH ? AS source", (f"{source.resolve().as_uri()}?mode=ro",))
-    try:
-        for what, query in _CONFLICTS:
-            if (row := connection.execute(f"{query} LIMIT 1").fetchone()) is not None:
-                msg = f"{source}: cannot be merged into {store.path}: {what}: {row[0]}"
-                raise StoreError(msg)
-        with store.db.atomic():
-            for statement in _COPIES:
-                connection.execute(statement)
-    finally:
-        connection.execute("DETACH source")
+    with told(source):
+        connection.execute("ATTACH ? AS source", (reading_uri(source),))
+        try:
+            for what, query in _CONFLICTS:
+                if (row := connection.execute(f"{query} LIMIT 1").fetchone()) is not None:
+                    where = " ".join(str(from_sql(value)) for value in row)
+                    msg = f"{source}: cannot be merged with the others: {what}: {where}"
+                    raise StoreError(msg)
+            with store.db.atomic():
+                for statement in (*_COPIES, BUMP):
+                    connection.execute(statement)
+        finally:
+            connection.execute("DETACH source")
     store.forget_ids()

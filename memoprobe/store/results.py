@@ -7,14 +7,22 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from memoprobe.records import Comparison, Curve, Score, Sensitivity
-from memoprobe.store.database import Cell, Store
-from memoprobe.store.rows import from_sql
+from memoprobe.store.database import Cell, PlanRow, Store
+from memoprobe.store.rows import from_sql, to_sql
 
 _CELL = (
     "model = :model AND perturbation = :perturbation AND sample IN"
     " (SELECT id FROM sample_rows WHERE benchmark = :benchmark)"
 )
 _RESULT_CELL = "model = :model AND benchmark = :benchmark AND perturbation = :perturbation"
+
+_PLANNED = (  # of a row r that belongs to sample s, by whichever model
+    "NOT s.superseded AND EXISTS (SELECT 1 FROM selection_rows c WHERE c.sample = r.sample"
+    " AND c.perturbation = r.perturbation)"
+)
+
+
+DERIVED = frozenset({"scores", "curves", "sensitivities", "comparisons", "families"})
 
 
 class Scored(NamedTuple):
@@ -34,9 +42,45 @@ class CellResult(NamedTuple):
     floor: float | None  # mean performance against another item's reference
 
 
+class Revision(NamedTuple):
+    """Tell how often the facts have changed, and after how many changes they were scored."""
+
+    facts: int
+    results: int
+
+
+def revision(store: Store) -> Revision:
+    """Return which state of the facts there is, and which one the results describe."""
+    (row,) = store.query("SELECT facts, results FROM revision_rows")
+    return Revision(**row)
+
+
+def mark_current(store: Store) -> None:
+    """Note that the results follow from the facts as they are."""
+    store.db.conn.execute("UPDATE revision_rows SET results = facts")
+
+
+def clear(store: Store) -> None:
+    """Delete all that is derived, of cells, samples and metrics that are no longer as well."""
+    with store.db.atomic():
+        for table in ("score_rows", "cell_rows", "sensitivities", "comparisons", "families"):
+            store.db.conn.execute(f"DELETE FROM {table}")
+
+
+def all_metrics(store: Store) -> list[str]:
+    """Return the metrics by which any cell was scored, sorted."""
+    return [
+        row["metric"] for row in store.query("SELECT DISTINCT metric FROM cell_rows ORDER BY 1")
+    ]
+
+
+def _delete(store: Store, what: str, cell: Cell, metric: str) -> None:
+    where = {name: to_sql(value) for name, value in (*cell._asdict().items(), ("metric", metric))}
+    store.db.conn.execute(f"DELETE FROM {what}", where)
+
+
 def write_scores(store: Store, cell: Cell, metrics: Sequence[str], scores: Iterable[Score]) -> None:
     """Replace a cell's scores by the given metrics."""
-    connection = store.db.conn
     samples = {
         sample.sample_id: store.sample_id(cell.benchmark, sample.sample_id)
         for sample in store.samples(cell.benchmark)
@@ -57,11 +101,8 @@ def write_scores(store: Store, cell: Cell, metrics: Sequence[str], scores: Itera
     )
     with store.db.atomic():
         for metric in metrics:
-            connection.execute(
-                f"DELETE FROM score_rows WHERE {_CELL} AND metric = :metric",
-                {**cell._asdict(), "metric": metric},
-            )
-        connection.executemany(f"INSERT INTO score_rows VALUES ({_marks(9)})", rows)
+            _delete(store, f"score_rows WHERE {_CELL} AND metric = :metric", cell, metric)
+        store.execute(f"INSERT INTO score_rows VALUES ({_marks(9)})", rows)
 
 
 def scored(store: Store, cell: Cell, metric: str) -> Iterator[Scored]:
@@ -97,8 +138,8 @@ def scored(store: Store, cell: Cell, metric: str) -> Iterator[Scored]:
 
 
 def metrics(store: Store, cell: Cell) -> list[str]:
-    """Return the metrics by which a cell has scores, sorted."""
-    sql = f"SELECT DISTINCT metric FROM score_rows WHERE {_CELL} ORDER BY metric"
+    """Return the metrics by which a cell was scored, whether or not that gave a score, sorted."""
+    sql = f"SELECT metric FROM cell_rows WHERE {_RESULT_CELL} ORDER BY metric"
     return [row["metric"] for row in store.query(sql, cell._asdict())]
 
 
@@ -118,8 +159,8 @@ def scores_of(
 def write_floor(store: Store, cell: Cell, metric: str, floor: float | None) -> None:
     """Store the mean performance of a cell's answers against another item's reference."""
     with store.db.atomic():
-        store.db.conn.execute(
-            f"INSERT OR REPLACE INTO cell_rows VALUES ({_marks(6)})", (*cell, metric, 0, floor)
+        store.execute(
+            f"INSERT OR REPLACE INTO cell_rows VALUES ({_marks(6)})", [(*cell, metric, 0, floor)]
         )
 
 
@@ -128,16 +169,14 @@ def write_sensitivities(
 ) -> None:
     """Replace a cell's sensitivities by one metric; ``excluded`` samples have too few levels."""
     with store.db.atomic():
-        where = {**cell._asdict(), "metric": metric}
-        store.db.conn.execute(
-            f"DELETE FROM sensitivities WHERE {_RESULT_CELL} AND metric = :metric", where
-        )
-        store.db.conn.executemany(
+        _delete(store, f"sensitivities WHERE {_RESULT_CELL} AND metric = :metric", cell, metric)
+        store.execute(
             f"INSERT INTO sensitivities VALUES ({_marks(12)})", (astuple(each) for each in found)
         )
-        store.db.conn.execute(
-            f"UPDATE cell_rows SET excluded = :excluded WHERE {_RESULT_CELL} AND metric = :metric",
-            {**where, "excluded": excluded},
+        store.execute(
+            "UPDATE cell_rows SET excluded = ? WHERE model = ? AND benchmark = ?"
+            " AND perturbation = ? AND metric = ?",
+            [(excluded, *cell, metric)],
         )
 
 
@@ -178,12 +217,15 @@ def write_comparisons(
     with store.db.atomic():
         store.db.conn.execute("DELETE FROM comparisons")
         store.db.conn.execute("DELETE FROM families")
-        store.db.conn.executemany(
+        store.execute(
             f"INSERT INTO comparisons ({_names(Comparison)})"
             f" VALUES ({_marks(len(fields(Comparison)))})",
             (astuple(row) for row in rows),
         )
-        store.db.table("families").insert_all(dict(family) for family in families)
+        for family in families:
+            names = ", ".join(f"[{name}]" for name in family)
+            sql = f"INSERT INTO families ({names}) VALUES ({_marks(len(family))})"
+            store.execute(sql, [tuple(family.values())])
 
 
 def comparisons(store: Store) -> list[Comparison]:
@@ -207,8 +249,9 @@ def edit_shares(store: Store) -> dict[tuple[str, str], dict[int, float]]:
     """Return (benchmark, perturbation) -> level -> mean share of tokens edited."""
     shares: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     sql = (
-        "SELECT benchmark, perturbation, level, avg(edit_share) AS share FROM variants"
-        " GROUP BY benchmark, perturbation, level ORDER BY benchmark, perturbation, level"
+        "SELECT s.benchmark, r.perturbation, r.level, avg(r.edit_share) AS share"
+        f" FROM variant_rows r JOIN sample_rows s ON s.id = r.sample WHERE {_PLANNED}"
+        " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     for row in store.query(sql):
         shares[row["benchmark"], row["perturbation"]][row["level"]] = row["share"]
@@ -224,40 +267,26 @@ def status(store: Store) -> list[dict[str, Any]]:
     return [{**plan.cell._asdict(), **_counts(store, plan.cell, plan)} for plan in store.plans()]
 
 
-def _counts(store: Store, cell: Cell, plan: Any) -> dict[str, Any]:  # noqa: ANN401
-    current = (
-        "FROM {table} r JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
-        " AND s.benchmark = :benchmark AND r.perturbation = :perturbation"
-    )
+def _counts(store: Store, cell: Cell, plan: PlanRow) -> dict[str, Any]:
     where = cell._asdict()
+    chosen = (
+        "FROM selection_rows c JOIN sample_rows s ON s.id = c.sample {more} WHERE NOT s.superseded"
+        " AND c.model = :model AND s.benchmark = :benchmark AND c.perturbation = :perturbation"
+    )
     (total,) = store.query(
-        "SELECT count(*) AS samples, coalesce(sum(control), 0) AS controls FROM sample_rows"
-        " WHERE NOT superseded AND benchmark = :benchmark",
+        "SELECT count(*) AS samples, coalesce(sum(s.control), 0) AS controls "
+        + chosen.format(more=""),
         where,
     )
+    made_of = "JOIN variant_rows r ON r.sample = c.sample AND r.perturbation = c.perturbation"
     (made,) = store.query(
-        f"SELECT count(*) AS n, count(DISTINCT r.sample) AS samples"
-        f" {current.format(table='variant_rows')}",
+        f"SELECT count(*) AS n, count(DISTINCT r.sample) AS samples {chosen.format(more=made_of)}",
         where,
     )
     variants = made["n"] + (total["samples"] - made["samples"]) * (plan.levels + 1)
-    states = {
-        row["state"]: row["n"]
-        for row in store.query(
-            f"SELECT r.state, count(*) AS n {current.format(table='response_rows')}"
-            " AND r.model = :model GROUP BY r.state",
-            where,
-        )
-    }
-    failed = {
-        row["kind"]: row["n"]
-        for row in store.query(
-            f"SELECT r.kind, count(*) AS n {current.format(table='failure_rows')}"
-            " AND r.model = :model GROUP BY r.kind ORDER BY r.kind",
-            where,
-        )
-    }
-    planned, answered = variants * plan.answers, sum(states.values())
+    states = _tally(store, "state", "planned_response_rows", cell)
+    failed = _tally(store, "kind", "planned_failure_rows", cell)
+    planned, answered = variants * plan.repeats * plan.answers, sum(states.values())
     return {
         "samples": total["samples"],
         "controls": total["controls"],
@@ -268,6 +297,11 @@ def _counts(store: Store, cell: Cell, plan: Any) -> dict[str, Any]:  # noqa: ANN
         "failed": failed,
         "left": max(0, planned - answered - sum(failed.values())),
     }
+
+
+def _tally(store: Store, column: str, table: str, cell: Cell) -> dict[str, int]:
+    sql = f"SELECT {column}, count(*) AS n FROM {table} WHERE {_RESULT_CELL} GROUP BY 1 ORDER BY 1"
+    return {row[column]: row["n"] for row in store.query(sql, cell._asdict())}
 
 
 def characters_a_token(store: Store) -> float | None:
@@ -281,18 +315,9 @@ def characters_a_token(store: Store) -> float | None:
 
 
 def n_samples_answered(store: Store, cell: Cell) -> int:
-    """Return how many current samples of a cell have any response."""
-    (row,) = store.query(
-        "SELECT count(DISTINCT sample_id) AS n FROM responses"
-        " WHERE model = :model AND benchmark = :benchmark AND perturbation = :perturbation",
-        cell._asdict(),
-    )
-    return int(row["n"])
-
-
-def n_answered(store: Store) -> int:
-    """Return how many responses there are to current samples."""
-    (row,) = store.query("SELECT count(*) AS n FROM responses")
+    """Return how many planned samples of a cell have any response."""
+    sql = f"SELECT count(DISTINCT sample) AS n FROM planned_response_rows WHERE {_RESULT_CELL}"
+    (row,) = store.query(sql, cell._asdict())
     return int(row["n"])
 
 
@@ -301,8 +326,7 @@ def rejected(store: Store) -> dict[tuple[str, str], dict[str, int]]:
     counts: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     sql = (
         "SELECT s.benchmark, r.perturbation, r.reason, sum(r.n) AS n FROM rejection_rows r"
-        " JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
-        " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        f" JOIN sample_rows s ON s.id = r.sample WHERE {_PLANNED} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     for row in store.query(sql):
         counts[row["benchmark"], row["perturbation"]][row["reason"]] = row["n"]

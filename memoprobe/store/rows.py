@@ -56,7 +56,7 @@ def variant_row(variant: Variant, sample: int) -> Row:
     names = json.dumps(dict(variant.rename_map))
     text = to_sql(variant.text)
     shares = (variant.distance, variant.edit_share)
-    return (sample, variant.perturbation, variant.level, text, *shares, names)
+    return (sample, to_sql(variant.perturbation), variant.level, text, *shares, names)
 
 
 def variant_of(row: Mapping[str, Any]) -> Variant:

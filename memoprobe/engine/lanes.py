@@ -7,7 +7,6 @@ memory does not grow with the plan. Retries happen here and nowhere else.
 import asyncio
 import random
 import signal
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -17,6 +16,8 @@ from memoprobe.endpoints import retry
 from memoprobe.endpoints.flow import Flow, sleep
 from memoprobe.endpoints.pool import Pool
 from memoprobe.endpoints.replies import Reply
+from memoprobe.engine.outcomes import Origin, Outcome, failure, responses
+from memoprobe.engine.progress import Progress
 from memoprobe.errors import (
     EndpointError,
     EndpointUnavailable,
@@ -25,12 +26,11 @@ from memoprobe.errors import (
     TooManyChoices,
 )
 from memoprobe.plan import runs
-from memoprobe.records import Failure, Interface, Request, Response, Slot
+from memoprobe.records import Interface, Request, Response, Slot
 
 GRACE_S = 10.0  # what replies in flight get after the first Ctrl-C
 TICK_S = 1.0
 MOST_CHOICES = 128
-Outcome = Response | Failure
 
 
 class Client(Protocol):
@@ -55,34 +55,6 @@ class Client(Protocol):
 
     async def send(self, request: Request, run: Sequence[Slot], attempts: int) -> Reply:
         """Ask for one run of slots."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """Count what happened in a run so far; answers, unless said otherwise."""
-
-    left: int = 0  # planned and not yet stored when the run began
-    answered: int = 0
-    truncated: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    retries: int = 0  # requests
-    tokens: int = 0  # of completions, as far as servers say
-    in_flight: dict[int, tuple[float, str]] = field(default_factory=dict)  # since, which item
-    started: float = field(default_factory=monotonic)
-    hints: list[str] = field(default_factory=list)  # what a user may want to know, each once
-
-    def hint(self, text: str) -> None:
-        """Note a hint, unless it was noted before."""
-        if text not in self.hints:
-            self.hints.append(text)
-
-    @property
-    def oldest(self) -> tuple[float, str] | None:
-        """Return the age in seconds and the item of the longest open request."""
-        if not self.in_flight:
-            return None
-        since, item = min(self.in_flight.values())
-        return monotonic() - since, item
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,6 +111,7 @@ async def _run(
 
             def halt(number: int) -> None:
                 caught.append(number)
+                progress.stopping = True
                 for lane in lanes:
                     lane.stop.set()
                     group.create_task(lane.pool.wake())
@@ -261,7 +234,7 @@ async def _ask_all(request: Request, missing: list[Slot], lane: Lane, work: _Run
         outcomes = await _try(replace(request, slots=tuple(missing)), tries, (lane, work))
         if outcomes:
             work.save(*outcomes)
-            _count(work.progress, outcomes)
+            work.progress.count(outcomes)
             done = {outcome.key for outcome in outcomes}
             missing[:] = [slot for slot in missing if slot.key not in done]
             tries.attempts = tries.sends = 0
@@ -284,13 +257,13 @@ async def _try(request: Request, tries: _Tries, place: tuple[Lane, _Run]) -> Seq
         if error.kind == "bad_request" and len(slots) > 1:
             tries.most = 1  # it may be the number of choices after all, in words of its own
             return []
-        return [_failure(request, slot, error, tries.sends) for slot in request.slots]
+        return [failure(request, slot, error, tries.sends) for slot in request.slots]
     except EndpointError as error:
         charged = retry.charged(error) and not await _is_ill(error, slots, (request, lane))
         tries.attempts += charged
         if await _tries_again(error, tries.attempts if charged else 0, lane, work):
             return []
-        return [_failure(request, slot, error, tries.sends) for slot in slots]
+        return [failure(request, slot, error, tries.sends) for slot in slots]
     if tries.most < lane.max_n:
         _learn(lane, work, tries.most)
     return outcomes
@@ -353,78 +326,11 @@ async def _ask(
     lane.flow.answered(len(reply.choices))
     if len(reply.choices) < len(slots):
         _learn(lane, work, len(reply.choices))
-    return _file(request, slots, reply, monotonic() - started, lane.client)
-
-
-def _file(
-    request: Request, slots: Sequence[Slot], reply: Reply, latency_s: float, client: Client
-) -> list[Response]:
-    choices = reply.choices[: len(slots)]
-    places = [choice.place for choice in choices]
-    if len(set(places)) < len(places) or not set(places) <= set(range(len(slots))):
-        places = list(range(len(places)))  # a server whose indices mean nothing
-    tokens = _shares(reply.completion_tokens, len(places), sums=client.usage_sums_choices)
-    responses = []
-    for place, choice, n_tokens in zip(places, choices, tokens, strict=True):
-        responses.append(
-            Response(
-                key=slots[place].key,
-                model=request.model,
-                benchmark=request.benchmark,
-                sample_id=request.sample_id,
-                perturbation=request.perturbation,
-                level=request.level,
-                repeat=slots[place].repeat,
-                answer=slots[place].answer,
-                text=choice.text,
-                reasoning=choice.reasoning,
-                finish_reason=choice.finish_reason,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=n_tokens,
-                latency_s=latency_s,
-                seed=slots[place].seed,
-                endpoint=client.name,
-            )
-        )
-    return responses
-
-
-def _shares(tokens: int | None, n: int, *, sums: bool) -> list[int | None]:
-    """Return each choice's tokens: an equal share of a sum, which is all that a server tells."""
-    if tokens is None or not sums:
-        return [tokens, *[None] * (n - 1)]
-    return [tokens // n + (place < tokens % n) for place in range(n)]
-
-
-def _failure(request: Request, slot: Slot, error: EndpointError, attempts: int) -> Failure:
-    return Failure(
-        key=slot.key,
-        model=request.model,
-        benchmark=request.benchmark,
-        sample_id=request.sample_id,
-        perturbation=request.perturbation,
-        level=request.level,
-        repeat=slot.repeat,
-        answer=slot.answer,
-        kind=error.kind,
-        phase=error.phase,
-        detail=str(error),
-        attempts=attempts,
-        permanent=not isinstance(error, EndpointUnavailable),
-    )
+    origin = Origin(lane.client.name, lane.client.usage_sums_choices, monotonic() - started)
+    return responses(request, slots, reply, origin)
 
 
 def _learn(lane: Lane, work: _Run, max_n: int) -> None:
     lane.max_n = max(1, min(lane.max_n, max_n))
     more = "the rest is asked by more requests"
     work.progress.hint(f"{lane.client.name} gives {lane.max_n} of the answers a request: {more}")
-
-
-def _count(progress: Progress, outcomes: Sequence[Outcome]) -> None:
-    for outcome in outcomes:
-        if isinstance(outcome, Failure):
-            progress.failed[outcome.kind] += 1
-        else:
-            progress.answered += 1
-            progress.truncated += outcome.finish_reason == "length"
-            progress.tokens += outcome.completion_tokens or 0
