@@ -6,6 +6,7 @@ scratch environment and asks the same answers with its API model.
 """
 
 import argparse
+import importlib
 import subprocess
 import sys
 import tempfile
@@ -99,10 +100,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--in-flight", type=int, default=256)
+    parser.add_argument("--peer", action="store_true", help="install lm-eval and ask by it too")
+    parser.add_argument("--peer-python", help="a Python that has lm-eval[api] already")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
+        for module in ("engine", "plan", "store", "endpoints.client", "endpoints.pool"):
+            importlib.import_module(f"memoprobe.{module}")  # no row's time is that of imports
         act = ROWS[options.row]
         result = loops.measure(
             options.row,
@@ -117,6 +122,19 @@ def main() -> None:
             command += ["--requests", str(options.requests)]
             command += ["--in-flight", str(options.in_flight)]
             subprocess.run(command, check=True, cwd=HERE.parent)
+        if options.peer or options.peer_python:
+            ask_by_peer(options.peer_python, url, options)
+
+
+def ask_by_peer(python: str | None, url: str, options: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        if python is None:
+            python = f"{folder}/bin/python"
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", "lm-eval[api]"], check=True)
+        command = [python, "-m", "bench.peer", "--url", url, "--requests", str(options.requests)]
+        command += ["--in-flight", str(options.in_flight)]
+        subprocess.run(command, check=True, cwd=HERE.parent)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import memoprobe
 from memoprobe import benchmarks, study
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.examine import examine
-from memoprobe.errors import MemoprobeError
+from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError
 from memoprobe.pipeline import (
     asking,
     exporting,
@@ -146,11 +146,15 @@ def run(
     for warning in (*asked.progress.hints, *asked.warnings):
         _warn(warning)
     if asked.signal is not None:
-        typer.echo(f"stopped; the same command goes on from {path}", err=True)
+        answered = asked.progress.answered
+        typer.echo(
+            f"stopped; {answered} answers kept in {path}, the same command goes on", err=True
+        )
         raise typer.Exit(128 + asked.signal)
     if asked.fault is not None:
         raise asked.fault
     _score(path)
+    typer.echo(f"kept in {path}; for a page to read: memoprobe report {path}", err=True)
     if asked.failed:
         typer.echo(f"{asked.failed} answers failed: see `memoprobe status {path}`", err=True)
         raise typer.Exit(SLOTS_FAILED)
@@ -235,8 +239,11 @@ def compare(db: Database, as_json: Json = False) -> None:
     if not rows and not as_json:
         typer.echo(nothing)
         return
-    found = {"families": families, "rows": rows}
-    _print(found if as_json else rows, as_json=as_json, columns=tuple(rows[0]) if rows else ())
+    if as_json:
+        _print({"families": families, "rows": rows}, as_json=True)
+        return
+    for heading, family in present.by_family(families, rows):
+        typer.echo(f"{heading}\n{aligned(family, present.COMPARED)}\n")
 
 
 @app.command()
@@ -339,7 +346,10 @@ def check(
 
     async def look() -> list[Any]:
         async with Client(base_url=base_url, api_key=key) as client:
-            return await examine(client, model)
+            try:
+                return await examine(client, model)
+            except EndpointDown as error:  # nobody has seen it work: the address is in doubt
+                raise ConfigError(str(error)) from error
 
     findings = [asdict(finding) for finding in asyncio.run(look())]
     for finding in findings:

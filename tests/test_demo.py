@@ -37,3 +37,24 @@ def test_a_folder_that_cannot_be_made_is_told(small):
     Path("file").touch()
 
     assert "file/d" in memoprobe("demo", "--out", "file/d", code=2)
+
+
+def test_the_fall_of_what_was_seen_exceeds_that_of_the_controls():
+    """At full size: controls above the floor, and the interval of the difference above 0."""
+    memoprobe("demo", "--out", "d", "--seed", 3)
+
+    db = sqlite_utils.Database("d/demo.db")
+    (did,) = db.query(
+        "SELECT min(effect_low) AS low, count(*) AS n FROM comparisons WHERE pool = 'default'"
+        " AND question = 'memorization' AND definition = 'calibrated'"
+        " AND metric = 'token_levenshtein'"
+    )
+    (controls,) = db.query(
+        "SELECT min(above) AS above FROM (SELECT avg(value) - max(c.floor) AS above"
+        " FROM sensitivities JOIN samples USING (benchmark, sample_id)"
+        " JOIN cell_rows c USING (benchmark, perturbation, metric)"
+        " WHERE definition = 'recall' AND control GROUP BY benchmark, perturbation, metric)"
+    )
+    assert did["n"] == 2
+    assert did["low"] > 0
+    assert controls["above"] > 0.1

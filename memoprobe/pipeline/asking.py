@@ -221,7 +221,7 @@ def _known_limits(store: Store, model: str) -> dict[str, int]:
     """Return base URL -> the most choices a request, as an earlier run found out."""
     start = f"server/{model}/"
     return {
-        key.removeprefix(start): json.loads(value)["max_n"]
+        key.removeprefix(start): json.loads(value).get("max_n", engine.MOST_CHOICES)
         for key, value in store.info().items()
         if key.startswith(start)
     }
@@ -233,10 +233,9 @@ def _remember_servers(store: Store, lanes: list[Lane]) -> None:
     for lane in lanes:
         client = lane.client
         if isinstance(client, Client) and client.server is not None:
-            facts[f"server/{lane.model}/{client.asked}"] = {
-                **client.server.facts(),
-                "max_n": lane.max_n,
-            }
+            learned = {"max_n": lane.max_n} if lane.max_n < engine.MOST_CHOICES else {}
+            key = f"server/{lane.model}/{client.asked}"
+            facts[key] = {**client.server.facts(), **learned}
     store.set_info(facts)
 
 

@@ -21,8 +21,21 @@ from memoprobe.report.data import (
 from memoprobe.report.data import Cell as ReportCell
 from memoprobe.store import Store, results
 from memoprobe.store.database import Cell
+from memoprobe.tables import shown
 
 EXAMPLES = 10
+COMPARED = (
+    "subject",
+    "context",
+    "n_subject",
+    "n_rest",
+    "p_value",
+    "p_adjusted",
+    "effect",
+    "95 %",
+)
+"""The columns of a comparison on a terminal."""
+
 COUNTS = ("planned", "answered", "truncated", "empty", "left")
 
 
@@ -201,6 +214,25 @@ def _levels(
             mean=sum(found) / len(found) if found else None,
             answers=answers,
         )
+
+
+def by_family(
+    families: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (heading, its tests) per family, the confirmatory ones first."""
+    for family in sorted(families, key=lambda each: not each["primary"]):
+        role = "confirmatory" if family["primary"] else "exploratory"
+        heading = (
+            f"{family['question']} · {family['definition']} · {family['metric']}"
+            f" · {family['perturbation']} ({role}, {family['size']} tests, {family['correction']})"
+        )
+        mine = [
+            {**row, "95 %": f"[{shown(row['effect_low'])}, {shown(row['effect_high'])}]"}
+            for row in rows
+            if all(row[name] == family[name] for name in ("question", "definition", "metric"))
+            and row["pool"] == family["perturbation"]
+        ]
+        yield heading, mine
 
 
 def registry(name: str | None) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from memoprobe.records import Failure, Response, Sample, Variant, content_hash, state
@@ -21,12 +22,13 @@ RESPONSE_COLUMNS = (
     "seed",
     "endpoint",
 )
+_response_values = attrgetter(*SLOT_COLUMNS, *RESPONSE_COLUMNS)
 FAILURE_COLUMNS = ("kind", "phase", "detail", "attempts", "permanent")
 
 
 def to_sql(value: object) -> object:
     """Return a value as SQLite takes it; a string that is no valid Unicode becomes a blob."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not value.isascii():  # as nearly all text is
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
@@ -75,9 +77,7 @@ def variant_of(row: Mapping[str, Any]) -> Variant:
 
 def response_row(response: Response, sample: int) -> Row:
     """Return a response as a row of ``response_rows``."""
-    names = (*SLOT_COLUMNS, *RESPONSE_COLUMNS)
-    values = (to_sql(getattr(response, name)) for name in names)
-    return (response.key, sample, *values, state(response))
+    return (response.key, sample, *map(to_sql, _response_values(response)), state(response))
 
 
 def response_of(row: Mapping[str, Any]) -> Response:

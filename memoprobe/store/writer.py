@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from time import monotonic
 
 from memoprobe.errors import StoreUnavailable
@@ -123,8 +125,8 @@ class Writer:
     def _commit(self, connection: sqlite3.Connection, batch: list[Statement]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for sql, values in batch:
-                connection.execute(sql, values)
+            for sql, same in groupby(batch, itemgetter(0)):
+                connection.executemany(sql, map(itemgetter(1), same))
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - a value that SQLite cannot take, for example
             self.error = self._fault(error)
