@@ -48,6 +48,13 @@ def load(path: Path, task: Task) -> Loaded:
     return sources.collect(samples)
 
 
+def _holds_code(text: str, language: str) -> bool:
+    """Tell whether there is more than blanks, comments and docstrings in a text."""
+    first = text.lstrip()[:1]
+    # What begins with a name is neither; only the rest needs a look at its tokens.
+    return first.isalpha() or bool(languages.tokens(text, language))
+
+
 def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
     for key in sorted(row.keys() - set(KEYS)):
         near = get_close_matches(key, KEYS, n=1, cutoff=0)[0]
@@ -59,7 +66,7 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
     texts["language"] = texts.get("language", "python").lower()
     is_code = task in ANSWERED_WITH_CODE
     # An answer of nothing but comments would be perfect.
-    if is_code and "reference" in row and not languages.tokens(row["reference"], texts["language"]):
+    if is_code and "reference" in row and not _holds_code(row["reference"], texts["language"]):
         msg = f"{place}: 'reference' holds no code; without a reference leave it out"
         raise BenchmarkError(msg)
     tests = _tests(row, place) if row.get("tests") else None

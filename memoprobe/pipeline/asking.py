@@ -84,6 +84,8 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
             design = designs[model.name]
             return lambda share: missing(store, study, share, design, retry_failed=retry_failed)
 
+        every = (sample for group in samples.values() for sample in group)
+        order = plan.visiting_order(every, study.seed)
         lanes = [
             lane
             for model in study.models
@@ -91,7 +93,7 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
                 store,
                 model,
                 keys[model.name],
-                _shares(study, samples, model),
+                _shares(order, model),
                 missing_of(model),
             )
         ]
@@ -138,16 +140,15 @@ def _plan_rows(
                 yield PlanRow(Cell(model, benchmark, name), study.levels, *design.slots()[-1]), ids
 
 
-def _shares(
-    study: Study, samples: Mapping[str, list[Sample]], spec: ModelSpec
-) -> list[list[Sample]]:
+def _shares(order: list[Sample], spec: ModelSpec) -> list[list[Sample]]:
     """Return the samples of each base URL in the order in which they are asked.
 
     A sample's place is always the same, for its prompt cache.
     """
+    if len(spec.base_urls) == 1:
+        return [order]
     shares: list[list[Sample]] = [[] for _ in spec.base_urls]
-    every = (sample for group in samples.values() for sample in group)
-    for sample in plan.visiting_order(every, study.seed):
+    for sample in order:
         shares[plan.replica(sample, len(shares))].append(sample)
     return shares
 
