@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,8 @@ def run(fake, path, *more, db="run.db", code=0):
 
 
 def rows(db, sql):
-    return list(sqlite_utils.Database(db).query(sql))
+    with closing(sqlite_utils.Database(db)) as opened:
+        return list(opened.query(sql))
 
 
 def test_a_run_stores_every_slot_and_prints_the_summary(repairs):

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-import sqlite_utils
 
 from memoprobe.demo import benchmark
-from tests.test_cli import memoprobe
+from tests.test_cli import memoprobe, rows
 
 
 @pytest.fixture
@@ -20,11 +19,12 @@ def test_the_demo_is_an_ordinary_run_that_tells_its_halves_apart(small):
     memoprobe("demo", "--out", "d", "--seed", 5)
     text = memoprobe("demo", "--out", "d", "--seed", 4)
 
-    (recalls,) = sqlite_utils.Database("d/demo.db").query(
+    (recalls,) = rows(
+        "d/demo.db",
         "SELECT avg(CASE WHEN control THEN NULL ELSE value END) AS items,"
         " avg(CASE WHEN control THEN value END) AS controls"
         " FROM sensitivities JOIN samples USING (benchmark, sample_id)"
-        " WHERE definition = 'recall' AND perturbation <> 'placebo'"
+        " WHERE definition = 'recall' AND perturbation <> 'placebo'",
     )
     assert recalls["items"] > recalls["controls"] + 0.1
     assert "items minus controls · calibrated · token_levenshtein" in text
@@ -43,17 +43,18 @@ def test_the_fall_of_what_was_seen_exceeds_that_of_the_controls():
     """At full size: controls above the floor, and the interval of the difference above 0."""
     memoprobe("demo", "--out", "d", "--seed", 3)
 
-    db = sqlite_utils.Database("d/demo.db")
-    (did,) = db.query(
+    (did,) = rows(
+        "d/demo.db",
         "SELECT min(effect_low) AS low, count(*) AS n FROM comparisons WHERE pool = 'default'"
         " AND question = 'memorization' AND definition = 'calibrated'"
-        " AND metric = 'token_levenshtein'"
+        " AND metric = 'token_levenshtein'",
     )
-    (controls,) = db.query(
+    (controls,) = rows(
+        "d/demo.db",
         "SELECT min(above) AS above FROM (SELECT avg(value) - max(c.floor) AS above"
         " FROM sensitivities JOIN samples USING (benchmark, sample_id)"
         " JOIN cell_rows c USING (benchmark, perturbation, metric)"
-        " WHERE definition = 'recall' AND control GROUP BY benchmark, perturbation, metric)"
+        " WHERE definition = 'recall' AND control GROUP BY benchmark, perturbation, metric)",
     )
     assert did["n"] == 2
     assert did["low"] > 0

@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-import sqlite_utils
 
-from tests.test_cli import memoprobe
+from tests.test_cli import memoprobe, rows
 
 URL = os.environ.get("MEMOPROBE_TEST_BASE_URL", "")
 MODEL = os.environ.get("MEMOPROBE_TEST_MODEL", "")
@@ -27,9 +26,9 @@ def test_a_run_on_a_real_server(repairs):
     second = memoprobe(*arguments)
 
     assert first == second
-    rows = list(sqlite_utils.Database("memoprobe.db").query("SELECT * FROM responses"))
-    assert len(rows) == 27
-    assert {row["state"] for row in rows} <= {"ok", "truncated"}
+    stored = rows("memoprobe.db", "SELECT * FROM responses")
+    assert len(stored) == 27
+    assert {row["state"] for row in stored} <= {"ok", "truncated"}
     assert memoprobe("check", URL, "--model", MODEL)
     memoprobe("report", "memoprobe.db")
     assert Path("report.html").stat().st_size > 10_000
