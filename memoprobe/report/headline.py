@@ -15,7 +15,7 @@ _NO_BREAK = "\u00a0"
 _INTERVAL = f"95{_NO_BREAK}% interval"
 
 ASKED = (
-    "How far does performance fall when an item's wording moves away from the published one, "
+    "How far does performance fall when an item moves away from its published form, "
     "and does it fall further than on control items, which the model cannot have seen?"
 )
 LIMITS = (
