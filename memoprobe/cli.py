@@ -318,9 +318,11 @@ def list_benchmarks(
 @app.command()
 def fetch(
     name: Annotated[list[str], typer.Argument(metavar="BENCHMARK...", help="Registered names.")],
-    source: Annotated[Path, typer.Option("--from", help="A local copy in its original layout.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A local copy in its original layout.")
+    ] = None,
 ) -> None:
-    """Bring a benchmark's data into the user's data folder.
+    """Bring a benchmark's data, from the hub or a local copy, into the user's data folder.
 
     Example: memoprobe fetch humaneval --from human-eval/data
     """

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from memoprobe.benchmarks import BENCHMARKS
-from memoprobe.errors import ConfigError
+from memoprobe.benchmarks import BENCHMARKS, complete
+from memoprobe.errors import BenchmarkError, ConfigError
 from memoprobe.records import Interface, Sampling, Task
 
 MOST_LEVELS = 20
@@ -43,17 +43,28 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkSpec:
-    """Hold one benchmark: a registered name, or a file with its task."""
+    """Hold one benchmark: a registered name, or files of your own with their task."""
 
-    name: str | None = None
-    path: str | None = None
-    task: Task | None = None
-    limit: int | None = None
+    name: str | None = None  # a registered one, or the name of your own
+    path: str | None = None  # your own file, JSON Lines or parquet
+    paths: tuple[str, ...] = ()  # or several
+    task: Task | None = None  # of your own
+    fields: Mapping[str, str] = field(default_factory=dict)  # our key -> your files' name for it
+    limit: int | None = None  # samples at most
+    after: str | None = None  # an ISO date: samples of that day or later
+    before: str | None = None  # an ISO date: samples of an earlier day
+    control: bool = False  # the models cannot have seen any of it
+    options: Mapping[str, str] = field(default_factory=dict)  # of a registered one
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return your own files, none for a registered benchmark."""
+        return self.paths or ((self.path,) if self.path is not None else ())
 
     @property
     def label(self) -> str:
         """Return the name under which the run files the benchmark."""
-        return self.name or Path(self.path or "").stem
+        return self.name or Path(self.files[0] if self.files else "").stem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +103,16 @@ def load(path: Path) -> Study:
     reader = _Reader(path, text)
     study: Study = reader.build(Study, {"name": path.stem, **data}, ())
     for number, spec in enumerate(study.benchmarks):
-        if spec.name is not None and spec.name not in BENCHMARKS:
+        if spec.files or spec.name is None:
+            continue
+        if spec.name not in BENCHMARKS:
             close = get_close_matches(spec.name, BENCHMARKS, n=1, cutoff=0)[0]
             place = ("benchmarks", number, "name")
             raise reader.error(place, f"unknown benchmark {spec.name!r}; did you mean {close!r}")
+        try:
+            complete(BENCHMARKS[spec.name], spec.options)
+        except BenchmarkError as error:
+            raise reader.error(("benchmarks", number, "options"), str(error)) from error
     check(study, str(path))
     return study
 
@@ -191,14 +208,7 @@ def check(study: Study, where: str) -> None:
             all(b.limit is None or b.limit >= 1 for b in study.benchmarks),
             "limit must be at least 1",
         ),
-        (
-            all((b.name is None) != (b.path is None) for b in study.benchmarks),
-            "a benchmark needs either a name or a path",
-        ),
-        (
-            all(b.path is None or b.task for b in study.benchmarks),
-            "a benchmark given by its path needs a task",
-        ),
+        *_rules_of_benchmarks(study.benchmarks),
         (_unique([m.name for m in study.models]), "two models have the same name"),
         (_unique([b.label for b in study.benchmarks]), "two benchmarks have the same name"),
     )
@@ -206,6 +216,29 @@ def check(study: Study, where: str) -> None:
         if not holds:
             msg = f"{where}: {complaint}"
             raise ConfigError(msg)
+
+
+def _rules_of_benchmarks(specs: Sequence[BenchmarkSpec]) -> Iterator[tuple[object, str]]:
+    own = [spec for spec in specs if spec.files]
+    yield all(spec.name or spec.files for spec in specs), "a benchmark needs a name or a path"
+    yield not any(spec.path and spec.paths for spec in specs), "give either path or paths"
+    yield all(spec.task for spec in own), "a benchmark given by its path needs a task"
+    yield (
+        not any(spec.name in BENCHMARKS for spec in own),
+        "files of your own cannot have the name of a registered benchmark",
+    )
+    yield not any(spec.options for spec in own), "only a registered benchmark has options"
+    yield (
+        not any(spec.fields or spec.task for spec in specs if not spec.files),
+        "task and fields belong to files of your own",
+    )
+    for spec in specs:
+        for date in filter(None, (spec.after, spec.before)):
+            yield _is_date(date), f"{spec.label}: {date!r} is no date such as 2024-05-31"
+
+
+def _is_date(text: str) -> bool:
+    return re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", text) is not None
 
 
 def _unique(names: Sequence[str]) -> bool:

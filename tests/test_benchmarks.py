@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memoprobe import benchmarks
-from memoprobe.benchmarks import code_generation, program_repair, sources
+from memoprobe.benchmarks import code_generation, files, program_repair, sources
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import TEXT_SLOT
 from tests.local import SHARED, needs_shared
@@ -76,7 +76,7 @@ def test_the_registry_describes_itself():
 
 def test_humaneval_row():
     """The docstring is the text, the rest its context, a whole function the reference."""
-    sample = code_generation.humaneval_sample(HUMANEVAL)
+    sample = code_generation.humaneval_sample(HUMANEVAL, {})
 
     assert sample.text == " Return twice the größe.\n    >>> twice(2)\n    4\n    "
     assert sample.whole(sample.text) == HUMANEVAL["prompt"]
@@ -101,7 +101,7 @@ def test_humaneval_row():
 )
 def test_a_humaneval_row_without_a_text_is_skipped(prompt, reason):
     """A row whose docstring cannot be told from its code is counted, not guessed."""
-    result = code_generation.humaneval_sample(HUMANEVAL | {"prompt": prompt})
+    result = code_generation.humaneval_sample(HUMANEVAL | {"prompt": prompt}, {})
 
     assert isinstance(result, sources.Skipped)
     assert reason in result.reason
@@ -188,7 +188,7 @@ def test_quixbugs_cases_are_read_as_its_pytest_file_reads_them(quixbugs_row):
     skip = "    if slow and input_data == [[7], 2]:\n        pytest.skip()\n"
     row = quixbugs_row | {"pytest": case_test(call) + skip, "cases": [[[[7], 2], 1], [4, 5]]}
 
-    tests = json.loads(program_repair.quixbugs_sample(row).tests)
+    tests = json.loads(program_repair.quixbugs_sample(row, {}).tests)
 
     assert tests == {
         "kind": "calls",
@@ -204,7 +204,7 @@ def test_quixbugs_programs_on_graphs_keep_their_pytest_file(quixbugs_row):
     """Without JSON cases the tests are the files to run, beside the place of the answer."""
     row = quixbugs_row | {"pytest": GRAPH_TEST, "cases": []}
 
-    tests = json.loads(program_repair.quixbugs_sample(row).tests)
+    tests = json.loads(program_repair.quixbugs_sample(row, {}).tests)
 
     assert tests["kind"] == "pytest"
     assert tests["module"] == "python_programs/add.py"
@@ -222,7 +222,7 @@ def test_quixbugs_programs_on_graphs_keep_their_pytest_file(quixbugs_row):
 )
 def test_a_quixbugs_program_without_its_parts_is_skipped(quixbugs_row, change):
     """What is missing or unreadable is counted."""
-    assert isinstance(program_repair.quixbugs_sample(quixbugs_row | change), sources.Skipped)
+    assert isinstance(program_repair.quixbugs_sample(quixbugs_row | change, {}), sources.Skipped)
 
 
 def test_quixbugs_wants_its_folder(tmp_path):
@@ -234,7 +234,7 @@ def test_quixbugs_wants_its_folder(tmp_path):
 def own(tmp_path, *rows, task="code_generation"):
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    return benchmarks.load_own(path, task)
+    return benchmarks.load_own("mine", [path], task)
 
 
 def test_own_rows(tmp_path):
@@ -328,11 +328,11 @@ def test_humaneval_rows_are_kept_to_the_bit(tmp_path):
 
     samples, skipped, _ = benchmarks.load(benchmarks.find("humaneval"), tmp_path)
 
-    rows = dict(sources.json_lines(source / "HumanEval.jsonl.gz"))
+    rows = [row for _, row in files.json_lines(source / "HumanEval.jsonl.gz")]
     assert skipped == {}
-    assert [sample.whole(sample.text) for sample in samples] == [
-        row["prompt"] for row in rows.values()
-    ]
+    assert {sample.sample_id: sample.whole(sample.text) for sample in samples} == {
+        row["task_id"]: row["prompt"] for row in rows
+    }
 
 
 @needs_shared

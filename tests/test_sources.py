@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoprobe import benchmarks
-from memoprobe.benchmarks import sources
+from memoprobe.benchmarks import files, sources
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import Sample
 
@@ -29,6 +29,10 @@ def made(sample_id, **fields):
     return Sample(sample_id=sample_id, **values)
 
 
+def drawn(samples, limit, seed):
+    return sources.collect(samples, sources.Selection(limit=limit, seed=seed)).samples
+
+
 @pytest.fixture
 def humaneval_copy(tmp_path):
     path = tmp_path / "copy" / "HumanEval.jsonl.gz"
@@ -42,7 +46,7 @@ def test_json_lines_tolerate_what_editors_do(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes('\ufeff{"a": "x\u2028y"}\r\n\r\n{"a": 2}'.encode())
 
-    assert sources.json_lines(path) == [
+    assert list(files.json_lines(path)) == [
         (f"{path}, line 1", {"a": "x\u2028y"}),
         (f"{path}, line 3", {"a": 2}),
     ]
@@ -65,7 +69,7 @@ def test_a_malformed_line_is_named(tmp_path, content, words):
     path.write_bytes(content)
 
     with pytest.raises(BenchmarkError) as error:
-        sources.json_lines(path)
+        list(files.json_lines(path))
 
     assert words in str(error.value)
     assert str(path) in str(error.value)
@@ -85,27 +89,27 @@ def test_a_malformed_line_is_named(tmp_path, content, words):
 )
 def test_an_unreadable_file_is_one_error(tmp_path, monkeypatch, name, content, words):
     """Reading is bounded after decompression, and damage is a BenchmarkError."""
-    monkeypatch.setattr(sources, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
     if content is not None:
         (tmp_path / name).write_bytes(content)
 
     with pytest.raises(BenchmarkError, match=words):
-        sources.read_bytes(tmp_path / name)
+        files.read_bytes(tmp_path / name)
 
 
 def test_an_array_is_named_by_entry(tmp_path):
     """Of a JSON array each entry has its place; another JSON value is an error."""
     path = tmp_path / "rows.json"
     path.write_text('[{"a": 1}]')
-    assert sources.json_array(path) == [(f"{path}, entry 1", {"a": 1})]
+    assert files.json_array(path) == [(f"{path}, entry 1", {"a": 1})]
 
     path.write_text("[1]")
     with pytest.raises(BenchmarkError, match="entry 1: expected a JSON object, found an integer"):
-        sources.json_array(path)
+        files.json_array(path)
 
     path.write_text('"a"')
     with pytest.raises(BenchmarkError, match="expected one JSON array"):
-        sources.json_array(path)
+        files.json_array(path)
 
 
 def test_fetched_rows_are_loaded_and_recorded(humaneval_copy, tmp_path):
@@ -210,9 +214,9 @@ def test_a_higher_limit_extends(limit, seed, rng):
     samples = [made(f"s{k}") for k in range(10)]
     shuffled = random.Random(rng.random()).sample(samples, len(samples))
 
-    chosen = benchmarks.choose(samples, limit, seed)
-    everything = benchmarks.choose(shuffled, None, seed)
-    more = benchmarks.choose([*samples, made("new")], None, seed)
+    chosen = drawn(samples, limit, seed)
+    everything = drawn(shuffled, None, seed)
+    more = drawn([*samples, made("new")], None, seed)
 
     assert chosen == everything[:limit]
     assert len(chosen) == min(limit, 10)
@@ -223,4 +227,4 @@ def test_the_seed_draws_the_order():
     """Two seeds choose differently."""
     samples = [made(f"s{k}") for k in range(30)]
 
-    assert benchmarks.choose(samples, 5, 0) != benchmarks.choose(samples, 5, 1)
+    assert drawn(samples, 5, 0) != drawn(samples, 5, 1)

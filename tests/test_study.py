@@ -75,7 +75,7 @@ def test_the_file_names_the_study_where_it_does_not_itself():
         ("limit = 3", "limit = 0", "limit must be at least 1"),
         ('task = "program_repair"', "", "needs a task"),
         ('path = "mine.jsonl"', 'path = "x/humaneval.jsonl"', "two benchmarks have the same name"),
-        ('name = "humaneval"', "", "either a name or a path"),
+        ('name = "humaneval"', "", "a name or a path"),
         ('"humaneval"', '"humanevil"', "line 15: unknown benchmark 'humanevil'; did you mean"),
         ("levels = 4", "answers = 0", "answers must be"),
         ("levels = 4", 'intensity = "strong"', "share or count"),

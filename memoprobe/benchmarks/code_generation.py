@@ -1,30 +1,28 @@
 """Read benchmarks that ask in prose for a function."""
 
 import json
-from pathlib import Path
+from collections.abc import Iterator
 
 from memoprobe import languages
-from memoprobe.benchmarks import sources
-from memoprobe.benchmarks.sources import Benchmark, Copy, Row, Skipped
+from memoprobe.benchmarks import files
+from memoprobe.benchmarks.files import Copy, Row
+from memoprobe.benchmarks.hub import Hub
+from memoprobe.benchmarks.sources import Benchmark, Options, Skipped
 from memoprobe.records import TEXT_SLOT, Sample
 
 _CATEGORY = "code generation"
 _TRAIN = range(601, 975)  # MBPP's ids by split: 1-10 prompt, 11-510 test, 511-600 validation
 
 
-def _read_humaneval(source: Path) -> Copy:
-    names = "HumanEval.jsonl.gz", "HumanEval.jsonl", "data/HumanEval.jsonl.gz"
-    path = sources.find_file(source, names, "openai/human-eval")
+def _read_humaneval(copy: Copy) -> Iterator[Row]:
+    patterns = "HumanEval.jsonl*", "data/HumanEval.jsonl*", "**/test-*.parquet"
     keys = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
-    rows = sources.json_lines(path)
-    for place, row in rows:
-        sources.require(row, dict.fromkeys(keys, str), place)
-    return Copy(
-        {path.name: path.read_bytes()}, [{key: row[key] for key in keys} for _, row in rows]
-    )
+    for place, row in copy.rows(*patterns, columns=keys):
+        files.require(row, dict.fromkeys(keys, str), place)
+        yield {key: row[key] for key in keys}
 
 
-def humaneval_sample(row: Row) -> Sample | Skipped:
+def humaneval_sample(row: Row, _: Options) -> Sample | Skipped:
     """Return a row of HumanEval as a sample.
 
     Its text is the docstring of the function under test, exactly as between the quotes;
@@ -55,31 +53,25 @@ def humaneval_sample(row: Row) -> Sample | Skipped:
     )
 
 
-def _read_mbpp(source: Path) -> Copy:
-    names = "mbpp.jsonl", "sanitized-mbpp.json", "mbpp/mbpp.jsonl"
-    path = sources.find_file(source, names, "mbpp in google-research/google-research")
-    is_array = sources.read_text(path).lstrip().startswith("[")
-    rows = []
-    for place, row in sources.json_array(path) if is_array else sources.json_lines(path):
+def _read_mbpp(copy: Copy) -> Iterator[Row]:
+    patterns = "mbpp.jsonl", "sanitized-mbpp.json", "mbpp/mbpp.jsonl", "full/*.parquet"
+    for place, row in copy.rows(*patterns, "sanitized/*.parquet"):
         is_full = "text" in row
         prose, setup = ("text", "test_setup_code") if is_full else ("prompt", "test_imports")
         kinds = {"task_id": int, prose: str, "code": str, setup: str if is_full else list}
-        sources.require(row, kinds | {"test_list": list}, place)
+        files.require(row, kinds | {"test_list": list}, place)
         for line in row["test_list"]:
-            sources.require({"test_list": line}, {"test_list": str}, place)
-        rows.append(
-            {
-                "task_id": row["task_id"],
-                "text": row[prose],
-                "code": row["code"],
-                "setup": row[setup] if is_full else "\n".join(row[setup]),
-                "asserts": row["test_list"],
-            }
-        )
-    return Copy({path.name: path.read_bytes()}, rows)
+            files.require({"test_list": line}, {"test_list": str}, place)
+        yield {
+            "task_id": row["task_id"],
+            "text": row[prose],
+            "code": row["code"],
+            "setup": row[setup] if is_full else "\n".join(row[setup]),
+            "asserts": row["test_list"],
+        }
 
 
-def mbpp_sample(row: Row) -> Sample | Skipped:
+def mbpp_sample(row: Row, _: Options) -> Sample | Skipped:
     """Return a row of MBPP, of either layout, as a sample; only of its train split, as the study.
 
     The first assert is context, for nothing else names the function.
@@ -117,7 +109,8 @@ HUMANEVAL = Benchmark(
     reference="the canonical solution with its signature",
     tests="a check function",
     rows=164,
-    hub_id="openai/openai_humaneval",
+    characters=700,
+    hub=Hub(id="openai/openai_humaneval", files=(("openai_humaneval/test-*.parquet",),)),
     licence="MIT",
     source="https://github.com/openai/human-eval",
     read=_read_humaneval,
@@ -134,7 +127,8 @@ MBPP = Benchmark(
     reference="the code of the row",
     tests="assert statements",
     rows=374,
-    hub_id="google-research-datasets/mbpp",
+    characters=300,
+    hub=Hub(id="google-research-datasets/mbpp", files=(("full/*.parquet",),)),
     licence="CC BY 4.0",
     source="https://github.com/google-research/google-research/tree/master/mbpp",
     read=_read_mbpp,

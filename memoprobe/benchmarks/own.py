@@ -1,15 +1,17 @@
-"""Read a user's own benchmark: JSON Lines, one item a line."""
+"""Read a user's own benchmark: JSON Lines or parquet, one item a row."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from memoprobe import languages
-from memoprobe.benchmarks import sources
-from memoprobe.benchmarks.sources import Loaded, Row
+from memoprobe.benchmarks import files
+from memoprobe.benchmarks.files import Copy, Row
+from memoprobe.benchmarks.sources import EVERYTHING, Loaded, Selection, collect
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import ANSWERED_WITH_CODE, Sample, Task
 
@@ -21,31 +23,61 @@ _CASES: dict[str, Mapping[str, type]] = {
 }
 
 
-def load(path: Path, task: Task) -> Loaded:
-    """Return the samples of a JSON Lines file; the benchmark is named by the file's stem.
+def load(
+    name: str,
+    paths: Sequence[Path],
+    task: Task,
+    fields: Mapping[str, str] = MappingProxyType({}),
+    selection: Selection = EVERYTHING,
+) -> Loaded:
+    """Return samples of a user's own files.
 
     Args:
-        path: A file of objects with ``id`` and ``input``, and optionally others of KEYS.
+        name: Of the benchmark.
+        paths: Files of objects with ``id`` and ``input``, and optionally others of KEYS.
         task: What its items ask for. A code generation's input is prose, every other
             task's is code.
+        fields: Key -> the files' own name for it; of files that have it, other names than
+            those here and KEYS are ignored.
+        selection: Which of the samples.
 
     Raises:
-        BenchmarkError: The file cannot be read, a line is no such object, or an id
-            stands twice; the message names file and line.
+        BenchmarkError: A file cannot be read, a row is no such object, or an id stands
+            twice; the message names file and line.
     """
-    seen: dict[str, str] = {}
-    samples = []
-    for place, row in sources.json_lines(path):
-        sample = _sample(row, place, path.stem, task)
-        if sample.sample_id in seen:
-            msg = f"{place}: id {sample.sample_id!r} stands already in {seen[sample.sample_id]}"
-            raise BenchmarkError(msg)
-        seen[sample.sample_id] = place
-        samples.append(sample)
-    if not samples:
-        msg = f"{path}: no rows; expected one JSON object a line with at least id and input"
+    loaded = collect(_samples(name, paths, task, fields), selection)
+    if not loaded.samples and not loaded.skipped:
+        listed = ", ".join(map(str, paths))
+        msg = f"{listed}: no rows; expected one JSON object a line with at least id and input"
         raise BenchmarkError(msg)
-    return sources.collect(samples)
+    return loaded
+
+
+def _samples(
+    name: str, paths: Sequence[Path], task: Task, fields: Mapping[str, str]
+) -> Iterator[Sample]:
+    seen: dict[str, str] = {}
+    for path in paths:
+        for place, row in Copy(path, "your own benchmark").rows_of(path):
+            sample = _sample(_renamed(row, fields, place), place, name, task)
+            if sample.sample_id in seen:
+                msg = f"{place}: id {sample.sample_id!r} stands already in {seen[sample.sample_id]}"
+                raise BenchmarkError(msg)
+            seen[sample.sample_id] = place
+            yield sample
+
+
+def _renamed(row: Row, fields: Mapping[str, str], place: str) -> Row:
+    """Return a row under our names; with a mapping, what it does not name is ignored."""
+    if not fields:
+        return row
+    for key, theirs in fields.items():
+        if key not in KEYS or theirs not in row:
+            of = f"names no known key {key!r}" if key not in KEYS else f"needs {theirs!r}"
+            msg = f"{place}: fields {of}; keys are {', '.join(KEYS)}, the row has {', '.join(row)}"
+            raise BenchmarkError(msg)
+    kept = {key: row[key] for key in KEYS if key in row and key not in fields}
+    return kept | {key: row[theirs] for key, theirs in fields.items()}
 
 
 def _holds_code(text: str, language: str) -> bool:
@@ -89,7 +121,7 @@ def _check(row: Row, place: str) -> None:
         raise BenchmarkError(msg)
     optional = dict.fromkeys(_TEXTS, str) | {"tests": list, "control": bool}
     kinds = {key: kind for key, kind in optional.items() if key in row}
-    sources.require(row, {"input": str, **kinds}, place)
+    files.require(row, {"input": str, **kinds}, place)
     if not row["input"].strip():
         msg = f"{place}: 'input' is empty"
         raise BenchmarkError(msg)

@@ -3,30 +3,31 @@
 import ast
 import json
 import re
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from memoprobe import languages
-from memoprobe.benchmarks import sources
-from memoprobe.benchmarks.sources import Benchmark, Copy, Row, Skipped
+from memoprobe.benchmarks import files
+from memoprobe.benchmarks.files import Copy, Row
+from memoprobe.benchmarks.hub import Hub
+from memoprobe.benchmarks.sources import Benchmark, Options, Skipped
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import Sample
 
 _FOLDERS = ("python_programs", "correct_python_programs", "python_testcases", "json_testcases")
 
 
-def _read_quixbugs(source: Path) -> Copy:
-    missing = [name for name in _FOLDERS if not (source / name).is_dir()]
+def _read_quixbugs(copy: Copy) -> Iterator[Row]:
+    missing = [name for name in _FOLDERS if not (copy.root / name).is_dir()]
     if missing:
-        msg = f"{source}: no folder {missing[0]}; give the folder of a clone of jkoppel/QuixBugs"
+        msg = f"{copy.root}: no folder {missing[0]}; give the folder of a clone of jkoppel/QuixBugs"
         raise BenchmarkError(msg)
-    paths = [path for name in _FOLDERS for path in sorted((source / name).iterdir())]
-    paths = [path for path in [*paths, source / "conftest.py"] if path.suffix in {".py", ".json"}]
-    files = {path.relative_to(source).as_posix(): path for path in paths if path.is_file()}
-    texts = {name: sources.read_text(path) for name, path in files.items()}
+    paths = [path for name in _FOLDERS for path in sorted((copy.root / name).iterdir())]
+    paths = [path for path in [*paths, copy.root / "conftest.py"] if path.is_file()]
+    texts = {copy.name(p): copy.text(p) for p in paths if p.suffix in {".py", ".json"}}
     # In the order of ids, so that rows do not depend on a file system.
-    rows = [_row(stem, texts, source) for stem in sorted(filter(None, map(_program, texts)))]
-    return Copy({name: path.read_bytes() for name, path in files.items()}, rows)
+    for stem in sorted(filter(None, map(_program, texts))):
+        yield _row(stem, texts, copy)
 
 
 def _program(name: str) -> str | None:
@@ -37,7 +38,7 @@ def _program(name: str) -> str | None:
     return stem if is_program and stem not in {"node", "__init__"} else None
 
 
-def _row(stem: str, texts: dict[str, str], source: Path) -> Row:
+def _row(stem: str, texts: dict[str, str], copy: Copy) -> Row:
     """Return the texts of one program, empty where a file is missing."""
     names = {
         "buggy": f"python_programs/{stem}.py",
@@ -51,11 +52,11 @@ def _row(stem: str, texts: dict[str, str], source: Path) -> Row:
     lines = [line for line in texts.get(cases, "").split("\n") if line.strip()]
     return row | {
         "name": stem,
-        "cases": [sources.parse_json(line, f"{source / cases}") for line in lines],
+        "cases": [files.parse_json(line, f"{copy.root / cases}") for line in lines],
     }
 
 
-def quixbugs_sample(row: Row) -> Sample | Skipped:
+def quixbugs_sample(row: Row, _: Options) -> Sample | Skipped:
     """Return a program of QuixBugs as a sample: its buggy version, to be repaired.
 
     The strings after the function are left out of both versions: they hold the task's
@@ -136,7 +137,8 @@ QUIXBUGS_REPAIR = Benchmark(
     reference="the correct version of the program",
     tests="calls with their results, or a pytest file",
     rows=40,
-    hub_id="Muennighoff/quixbugs",
+    characters=500,
+    hub=Hub(id="Muennighoff/quixbugs", files=(("*.jsonl",),)),
     licence="MIT",
     source="https://github.com/jkoppel/QuixBugs",
     read=_read_quixbugs,

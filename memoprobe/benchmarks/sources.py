@@ -1,34 +1,23 @@
-"""Read benchmark rows out of files, and keep them in the user's data folder.
+"""Bring the rows of registered benchmarks into the user's data folder, and load samples of them.
 
-A local copy in its original layout is read once, by ``fetch``, into
+``fetch`` reads a copy in its original layout once, from the hub or from a local folder, into
 ``<home>/<name>/rows.jsonl`` with a ``manifest.json`` beside it; ``load`` reads only these.
 """
 
-import gzip
 import hashlib
+import heapq
 import json
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from memoprobe.benchmarks import hub
+from memoprobe.benchmarks.files import Copy, Row, json_lines, json_object
+from memoprobe.benchmarks.hub import Hub
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import Sample, Task, content_hash
-
-MAX_BYTES = 256 * 2**20  # of one file, decompressed
-_KINDS: Mapping[type, str] = {
-    str: "a text",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
-}
-
-Row = Mapping[str, Any]
 
 
 class Skipped(NamedTuple):
@@ -37,11 +26,8 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Copy(NamedTuple):
-    """Hold what a local copy of a benchmark holds."""
-
-    files: dict[str, bytes]  # the files that were read, by name
-    rows: Sequence[Row]
+Options = Mapping[str, str]
+"""The switches of one benchmark use, by name; all that the benchmark has are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +40,18 @@ class Benchmark:
     dataset: str  # the data set's own name
     languages: tuple[str, ...]
     perturbation: str  # name of the one that suits its text
-    reference: str  # what a sample's reference is, as part of a sentence
+    reference: str  # what a sample's reference is, as part of a sentence; empty where none
     tests: str  # what its tests are, likewise; empty where there are none
-    rows: int  # of the published data set, in the part that is used
-    hub_id: str
+    rows: int  # of the published data set, in the part that is used by default
+    characters: int  # of a prompt at level 0, the mean over real rows; for plans without data
+    hub: Hub | None  # None: not there
     licence: str
     source: str
-    read: Callable[[Path], Copy]  # a local copy in its original layout
-    sample: Callable[[Row], Sample | Skipped]
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Switches by name, each with its values, the default first."""
+    read: Callable[[Copy], Iterator[Row]]
+    """Yield the rows of a copy in any of its layouts; the rows of all layouts are alike."""
+    sample: Callable[[Row, Options], Sample | Skipped]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +61,25 @@ class Fetched:
     benchmark: str
     licence: str
     n_rows: int
+    repository: str | None  # of the hub; None for a local copy
+    commit: str | None
     files: dict[str, str]  # SHA-256 of each file read, by its name in the source
     sha256: str  # of rows.jsonl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Say which samples of a benchmark a study uses."""
+
+    limit: int | None = None
+    seed: int = 0
+    after: str | None = None  # ISO date; only samples of that day or later
+    before: str | None = None  # ISO date; only samples of an earlier day
+    control: bool = False  # the model cannot have seen them
+    options: Options = field(default_factory=dict)
+
+
+EVERYTHING = Selection()
 
 
 class Loaded(NamedTuple):
@@ -80,45 +87,65 @@ class Loaded(NamedTuple):
 
     samples: list[Sample]
     skipped: dict[str, int]  # rows that make no sample, by reason
-    fingerprint: str  # SHA-256 over ids and contents of the samples
+    fingerprint: str  # SHA-256 over ids and contents of all samples, chosen or not
 
 
-def fetch(benchmark: Benchmark, source: Path, home: Path) -> Fetched:
-    """Bring a benchmark's rows from a local copy into ``home``, in place of earlier ones.
+def fetch(benchmark: Benchmark, source: Path | None, home: Path) -> Fetched:
+    """Bring a benchmark's rows into ``home``, in place of earlier ones.
 
     Args:
         benchmark: What to bring.
-        source: The folder of the copy, or its file.
+        source: The folder of a local copy, or its file; None takes it from the hub.
         home: The user's data folder.
 
     Raises:
         BenchmarkError: The copy is not there or not what it should be, or ``home``
             cannot be written.
     """
-    copy = benchmark.read(source)
-    if not copy.rows:
-        msg = f"{source}: no rows of {benchmark.name} in it"
-        raise BenchmarkError(msg)
-    body = "".join(json.dumps(row, sort_keys=True) + "\n" for row in copy.rows).encode()
-    fetched = Fetched(
-        benchmark=benchmark.name,
-        licence=benchmark.licence,
-        n_rows=len(copy.rows),
-        files={name: _sha256(data) for name, data in sorted(copy.files.items())},
-        sha256=_sha256(body),
-    )
-    manifest = json.dumps(asdict(fetched), indent=1).encode()
+    brought = None
+    if source is None:
+        brought = hub.bring(benchmark.name, benchmark.hub, benchmark.source)
+        source = brought.folder
+    copy = Copy(source, benchmark.source)
     folder = home / benchmark.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, data in (("rows.jsonl", body), ("manifest.json", manifest)):
-            part = folder / f"{name}.part"
-            part.write_bytes(data)
-            part.replace(folder / name)
+        n_rows, sha256 = _write_rows(benchmark.read(copy), folder / "rows.jsonl.part")
+        if not n_rows:
+            msg = f"{source}: no rows of {benchmark.name} in it"
+            raise BenchmarkError(msg)
+        fetched = Fetched(
+            benchmark=benchmark.name,
+            licence=benchmark.licence,
+            n_rows=n_rows,
+            repository=brought and brought.repository,
+            commit=brought and brought.commit,
+            files=dict(sorted(copy.hashes.items())),
+            sha256=sha256,
+        )
+        manifest = folder / "manifest.json.part"
+        manifest.write_text(json.dumps(asdict(fetched), indent=1), encoding="utf-8")
+        for name in ("rows.jsonl", "manifest.json"):
+            (folder / f"{name}.part").replace(folder / name)
     except OSError as error:
         msg = f"{folder}: cannot write the data of {benchmark.name}: {error.strerror}"
         raise BenchmarkError(msg) from error
+    finally:
+        for part in folder.glob("*.part"):
+            part.unlink(missing_ok=True)
     return fetched
+
+
+def _write_rows(rows: Iterable[Row], path: Path) -> tuple[int, str]:
+    """Write rows as JSON Lines; return their number and the file's SHA-256."""
+    n_rows, digest = 0, hashlib.sha256()
+    with path.open("wb") as file:
+        for row in rows:
+            line = json.dumps(row, sort_keys=True).encode() + b"\n"
+            n_rows += 1
+            digest.update(line)
+            file.write(line)
+    return n_rows, digest.hexdigest()
 
 
 def is_available(benchmark: Benchmark, home: Path) -> bool:
@@ -126,158 +153,96 @@ def is_available(benchmark: Benchmark, home: Path) -> bool:
     return (home / benchmark.name / "manifest.json").is_file()
 
 
-def load(benchmark: Benchmark, home: Path) -> Loaded:
-    """Return the samples of a benchmark that was fetched into ``home``.
+def load(benchmark: Benchmark, home: Path, selection: Selection = EVERYTHING) -> Loaded:
+    """Return samples of a benchmark that was fetched into ``home``.
 
     Raises:
-        BenchmarkError: It was not fetched, or its files were changed since.
+        BenchmarkError: It was not fetched, its files were changed since, or an option is
+            none of its own.
     """
     folder = home / benchmark.name
-    mend = f"run `memoprobe fetch {benchmark.name} --from PATH` with a local copy of its data"
+    mend = f"run `memoprobe fetch {benchmark.name}`, with `--from PATH` for a local copy"
     if not is_available(benchmark, home):
         msg = f"{benchmark.name}: no data in {folder}; {mend}"
         raise BenchmarkError(msg)
+    options = complete(benchmark, selection.options)
     manifest = json_object(folder / "manifest.json")
     path = folder / "rows.jsonl"
-    if _sha256(read_bytes(path)) != manifest.get("sha256"):
+    if _file_sha256(path) != manifest.get("sha256"):
         msg = f"{path}: not what was fetched (its SHA-256 differs from manifest.json); {mend}"
         raise BenchmarkError(msg)
-    return collect(benchmark.sample(row) for _, row in json_lines(path))
+    return collect((benchmark.sample(row, options) for _, row in json_lines(path)), selection)
 
 
-def collect(results: Iterable[Sample | Skipped]) -> Loaded:
-    """Return the samples among ``results`` and count the rest; the first of an id counts."""
-    samples: dict[str, Sample] = {}
-    skipped: Counter[str] = Counter()
-    for result in results:
-        if isinstance(result, Skipped):
-            skipped[result.reason] += 1
-        elif result.sample_id in samples:
-            skipped["its id occurs before"] += 1
-        else:
-            samples[result.sample_id] = result
-    marks = [(sample.sample_id, content_hash(sample)) for sample in samples.values()]
-    fingerprint = _sha256(json.dumps(sorted(marks)).encode())
-    return Loaded(list(samples.values()), dict(sorted(skipped.items())), fingerprint)
+def complete(benchmark: Benchmark, options: Options) -> Options:
+    """Return all options of a benchmark, those that are not given by their defaults.
 
-
-def choose(samples: Iterable[Sample], limit: int | None, seed: int) -> list[Sample]:
-    """Return the first ``limit`` samples in an order drawn by ``seed``, all where it is None.
-
-    The order is that of a hash of seed and id, so a higher limit extends a lower one,
-    and neither the order of rows nor a new row changes who comes before whom.
+    Raises:
+        BenchmarkError: An option or its value is unknown.
     """
+    for name, value in options.items():
+        values = benchmark.options.get(name, ())
+        if value not in values:
+            known = "; ".join(
+                f"{key}: {', '.join(each)}" for key, each in benchmark.options.items()
+            )
+            msg = f"{benchmark.name} has no option {name} = {value!r}; known: {known or 'none'}"
+            raise BenchmarkError(msg)
+    return {name: options.get(name, values[0]) for name, values in benchmark.options.items()}
+
+
+def collect(results: Iterable[Sample | Skipped], selection: Selection = EVERYTHING) -> Loaded:
+    """Return the chosen samples among ``results`` and count the rest; the first of an id counts.
+
+    The order of choice is that of a hash of seed and id, so a higher limit extends a lower
+    one, and neither the order of rows nor a new row changes who comes before whom. Only
+    as many samples as the limit allows are in memory at once.
+    """
+    skipped: Counter[str] = Counter()
+    marks: dict[str, str] = {}
+
+    def kept() -> Iterator[Sample]:
+        for result in results:
+            found = result if isinstance(result, Skipped) else _windowed(result, selection)
+            if isinstance(found, Skipped):
+                skipped[found.reason] += 1
+            elif found.sample_id in marks:
+                skipped["its id occurs before"] += 1
+            else:
+                marks[found.sample_id] = content_hash(found)
+                yield replace(found, control=True) if selection.control else found
 
     def place(sample: Sample) -> str:
-        return _sha256(f"{seed}|{sample.sample_id}".encode("utf-8", "surrogatepass"))
+        text = f"{selection.seed}|{sample.sample_id}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    return sorted(samples, key=place)[:limit]
-
-
-def find_file(source: Path, names: Sequence[str], what: str) -> Path:
-    """Return ``source`` if it is a file, else the first of ``names`` in that folder.
-
-    Raises:
-        BenchmarkError: There is none.
-    """
-    if source.is_file():
-        return source
-    for name in names:
-        if (source / name).is_file():
-            return source / name
-    state = "holds none of" if source.is_dir() else "does not exist; looked there for"
-    msg = f"{source}: {state} {', '.join(names)}; give the file or the folder of {what}"
-    raise BenchmarkError(msg)
+    if selection.limit is None:
+        samples = sorted(kept(), key=place)
+    else:
+        samples = heapq.nsmallest(selection.limit, kept(), key=place)
+    text = json.dumps(sorted(marks.items()))
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    return Loaded(samples, dict(sorted(skipped.items())), fingerprint)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return a file's content, decompressed if its name ends in ``.gz``.
+def _windowed(sample: Sample, selection: Selection) -> Sample | Skipped:
+    """Return the sample if it lies in the window of dates, if there is one."""
+    if selection.after is None and selection.before is None:
+        return sample
+    if sample.date is None:
+        return Skipped("no date, and a window of dates is asked for")
+    day = sample.date[:10]
+    if selection.after is not None and day < selection.after:
+        return Skipped(f"dated before {selection.after}")
+    if selection.before is not None and day >= selection.before:
+        return Skipped(f"dated {selection.before} or later")
+    return sample
 
-    Raises:
-        BenchmarkError: It cannot be read, or is larger than MAX_BYTES.
-    """
-    opened = gzip.open if path.suffix == ".gz" else open
+
+def _file_sha256(path: Path) -> str:
     try:
-        with opened(path, "rb") as file:
-            data: bytes = file.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"damaged gzip data ({error})"
-        msg = f"{path}: cannot be read: {reason}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror}"
         raise BenchmarkError(msg) from error
-    if len(data) > MAX_BYTES:
-        msg = f"{path}: larger than {MAX_BYTES >> 20} MiB, which no file of this benchmark is"
-        raise BenchmarkError(msg)
-    return data
-
-
-def read_text(path: Path) -> str:
-    """Return a file's content as text, without a byte order mark.
-
-    Raises:
-        BenchmarkError: It is not UTF-8.
-    """
-    try:
-        return read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise BenchmarkError(msg) from error
-
-
-def json_lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of a JSON Lines file, each with its place, ``file, line n``.
-
-    Raises:
-        BenchmarkError: A line that is not blank is no JSON object.
-    """
-    # Not splitlines: a JSON string may hold other line separators.
-    lines = enumerate(read_text(path).split("\n"), start=1)
-    places = [(f"{path}, line {number}", line) for number, line in lines if line.strip()]
-    return [(place, _object(parse_json(line, place), place)) for place, line in places]
-
-
-def json_object(path: Path) -> dict[str, Any]:
-    """Return the one object that a JSON file holds."""
-    return _object(parse_json(read_text(path), str(path)), str(path))
-
-
-def json_array(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of a JSON array, each with its place, ``file, entry n``."""
-    array = parse_json(read_text(path), str(path))
-    if not isinstance(array, list):
-        msg = f"{path}: expected one JSON array of objects"
-        raise BenchmarkError(msg)
-    places = [(f"{path}, entry {number}", row) for number, row in enumerate(array, start=1)]
-    return [(place, _object(row, place)) for place, row in places]
-
-
-def parse_json(text: str, place: str) -> Any:  # noqa: ANN401  any JSON value
-    """Return the JSON value that ``text`` is; an error names ``place``."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        msg = f"{place}: not valid JSON: {error}"
-        raise BenchmarkError(msg) from error
-
-
-def require(row: Row, keys: Mapping[str, type], place: str) -> None:
-    """Raise BenchmarkError unless ``row`` has all ``keys``, with values of their types."""
-    for key, kind in keys.items():
-        if not isinstance(row.get(key), kind):
-            found = _kind(type(row[key])) if key in row else "nothing"
-            msg = f"{place}: expected {_kind(kind)} under {key!r}, found {found}"
-            raise BenchmarkError(msg)
-
-
-def _kind(kind: type) -> str:
-    return _KINDS.get(kind, kind.__name__)
-
-
-def _object(value: object, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        msg = f"{place}: expected a JSON object, found {_kind(type(value))}"
-        raise BenchmarkError(msg)
-    return value
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

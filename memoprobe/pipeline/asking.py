@@ -36,11 +36,18 @@ class Asked:
 
 def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
     """Return a benchmark with the samples that the study chooses."""
-    if spec.path is not None and spec.task is not None:
-        loaded = benchmarks.load_own(Path(spec.path), spec.task)
-    else:
-        loaded = benchmarks.load(benchmarks.find(spec.label), settings.home())
-    return loaded._replace(samples=benchmarks.choose(loaded.samples, spec.limit, seed))
+    selection = benchmarks.Selection(
+        limit=spec.limit,
+        seed=seed,
+        after=spec.after,
+        before=spec.before,
+        control=spec.control,
+        options=spec.options,
+    )
+    if spec.files and spec.task is not None:
+        paths = [Path(each) for each in spec.files]
+        return benchmarks.load_own(spec.label, paths, spec.task, spec.fields, selection)
+    return benchmarks.load(benchmarks.find(spec.label), settings.home(), selection)
 
 
 def names_of(study: Study, sample: Sample) -> list[str]:

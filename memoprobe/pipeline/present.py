@@ -239,14 +239,16 @@ def registry(name: str | None) -> list[dict[str, Any]]:
     """Return the registered benchmark uses in the shape of ``benchmarks --json``."""
     chosen = benchmarks.BENCHMARKS.values() if name is None else [benchmarks.find(name)]
     home = settings.home()
+    shown = [
+        field.name
+        for field in fields(benchmarks.Benchmark)
+        if field.name not in {"read", "sample", "hub"}
+    ]
     return [
         {
-            **{
-                field.name: getattr(each, field.name)
-                for field in fields(each)
-                if field.name not in {"read", "sample"}
-            },
-            "available": (home / each.name / "manifest.json").is_file(),
+            **{key: getattr(each, key) for key in shown},
+            "hub_id": each.hub and each.hub.id,
+            "available": benchmarks.is_available(each, home),
         }
         for each in chosen
     ]

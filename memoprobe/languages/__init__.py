@@ -5,51 +5,16 @@ Everything here tolerates broken code: a model's answer need not parse.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import tree_sitter
-import tree_sitter_python
+
+from memoprobe.languages.grammars import LANGUAGES, Language, parse
 
 # What never parses costs time: how many lines at column 0 one piece may hold, and how many
 # lines in all may be tried in vain before each piece must end with its first.
 _MOST_LINES, _MOST_FAILURES = 50, 300
 _WORD = re.compile(r"\w+|[^\w\s]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
-    """Describe one programming language to the lexer."""
-
-    grammar: tree_sitter.Language
-    comments: frozenset[str]  # node kinds that hold no code
-    whole: frozenset[str]  # node kinds kept as one token
-    blocks: frozenset[str]  # node kinds whose extent is layout, shown as an indent and a dedent
-    definitions: frozenset[str]  # node kinds that define a name in their field "name"
-    wrappers: frozenset[str]  # node kinds that wrap a definition, such as decorators
-    names: frozenset[str]  # node kinds that are an identifier
-    opener: re.Pattern[str]  # how a line at column 0 opens a definition, an import or an assignment
-    boundary: re.Pattern[str]  # a line at column 0 that is more than a comment
-    defining: str  # regular expression for what stands in front of a name that is defined
-
-
-LANGUAGES = {
-    "python": Language(
-        grammar=tree_sitter.Language(tree_sitter_python.language()),
-        comments=frozenset({"comment"}),
-        whole=frozenset({"string"}),
-        blocks=frozenset({"block"}),
-        definitions=frozenset({"function_definition", "class_definition"}),
-        wrappers=frozenset({"decorated_definition"}),
-        names=frozenset({"identifier"}),
-        opener=re.compile(
-            r"@|(async\s+def|def|class|import|from)\b|[^\W\d]\w*\s*(:[^=\n]+)?=(?!=)"
-        ),
-        boundary=re.compile(r"^[^\s#]", re.MULTILINE),
-        defining=r"(async\s+def|def|class)\s+",
-    ),
-}
 
 
 class Statement(NamedTuple):
@@ -61,16 +26,6 @@ class Statement(NamedTuple):
     start: int  # character offsets into the source
     end: int
     complete: bool  # holds no syntax error, and a body where one belongs
-
-
-@cache
-def _parser(language: str) -> tree_sitter.Parser:
-    return tree_sitter.Parser(LANGUAGES[language].grammar)
-
-
-def parse(code: bytes, language: str) -> tree_sitter.Node:
-    """Return the root node of ``code``, UTF-8; offsets in it count bytes."""
-    return _parser(language).parse(code).root_node
 
 
 def encode(code: str) -> bytes:
