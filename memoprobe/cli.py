@@ -165,13 +165,16 @@ def plan(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
     db: Annotated[Path | None, typer.Option(help="A pilot run, which tells the spread.")] = None,
     sd: Annotated[float | None, typer.Option(help="Spread of the sensitivities.")] = None,
+    tokens_per_second: Annotated[
+        float | None, typer.Option(help="What a GPU writes, all its requests together.", min=0.001)
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a run would take; send nothing.
+    """Say what a run would take; send nothing. Data that is not here is estimated.
 
-    Example: memoprobe plan study.toml
+    Example: memoprobe plan studies/paper.toml --tokens-per-second 1500
     """
-    numbers = planning.numbers(study.load(study_file), db, sd)
+    numbers = planning.numbers(study.load(study_file), db, sd, tokens_per_second)
     rows = [{"what": name, "number": value} for name, value in numbers.items()]
     _print(numbers if as_json else rows, as_json=as_json, columns=("what", "number"))
 
@@ -313,6 +316,23 @@ def list_benchmarks(
         _print(pairs, as_json=False, columns=("what", "is"))
         return
     _print(rows, as_json=as_json, columns=("name", "task", "languages", "rows", "available"))
+
+
+@app.command("models")
+def list_models(
+    name: Annotated[str | None, typer.Argument(help="Show one.")] = None, as_json: Json = False
+) -> None:
+    """List the eight models of the study, and how to serve each.
+
+    Example: memoprobe models qwen2.5-coder-14b
+    """
+    rows = present.models(name)
+    if name is not None and not as_json:
+        pairs = [{"what": key, "is": value} for key, value in rows[0].items()]
+        _print(pairs, as_json=False, columns=("what", "is"))
+        return
+    columns = ("name", "hub_id", "parameters", "interface", "context", "licence")
+    _print(rows, as_json=as_json, columns=columns)
 
 
 @app.command()

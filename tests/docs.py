@@ -1,15 +1,17 @@
 """Write the generated pages of ``docs/``: run as ``python -m tests.docs``."""
 
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import typer.main
 from typer.cli import get_docs_for_click
 
-from memoprobe import cli
+from memoprobe import cli, models
 from memoprobe.store import open_store, results
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
 
 TABLES = {
     "samples": "The benchmark items that are asked; an edited one replaces its older self here.",
@@ -53,9 +55,17 @@ def schema_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"cli.md": cli_page, "schema.md": schema_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/cli.md": cli_page,
+    "docs/schema.md": schema_page,
+    **{
+        f"docker/models/{model.name}.env": partial(models.env, model)
+        for model in models.MODELS.values()
+    },
+}
 
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), encoding="utf-8")
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(page(), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -10,20 +9,20 @@ import memoprobe
 from memoprobe import errors, study
 from memoprobe.benchmarks import BENCHMARKS
 from memoprobe.metrics import METRICS
+from memoprobe.models import MODELS
 from memoprobe.perturbations import PERTURBATIONS
-from tests.docs import DOCS, PAGES
+from tests.docs import PAGES, ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_pages_are_fresh(name):
     """`make docs` writes them again."""
-    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name]()
+    assert (ROOT / name).read_text(encoding="utf-8") == PAGES[name]()
 
 
-@pytest.mark.parametrize("name", [*BENCHMARKS, *PERTURBATIONS, *METRICS])
+@pytest.mark.parametrize("name", [*BENCHMARKS, *MODELS, *PERTURBATIONS, *METRICS])
 def test_the_readme_names_every_member(name):
     """Whatever is registered can be found by a reader."""
     assert f"`{name}`" in README

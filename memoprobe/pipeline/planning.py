@@ -1,18 +1,20 @@
 """Say what a run would take, without sending anything."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from statistics import variance
 from typing import Any, NamedTuple
 
-from memoprobe import plan
+from memoprobe import benchmarks, prompts
 from memoprobe.pipeline import settings
 from memoprobe.pipeline.asking import names_of, read_benchmark, variants_of
+from memoprobe.records import Interface
 from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
 from memoprobe.store import Store, open_store, results
-from memoprobe.study import Study
+from memoprobe.study import BenchmarkSpec, Study
 
 CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly, where no pilot tells
 BYTES_A_TOKEN = 4.0
@@ -20,7 +22,9 @@ BYTES_A_ROW = 250  # of an answer beside its text, indices included
 POWER_FACTOR = 2.80  # z(.975) + z(.80), METHOD 5
 
 
-def numbers(study: Study, pilot: Path | None, sd: float | None) -> dict[str, Any]:
+def numbers(
+    study: Study, pilot: Path | None, sd: float | None, tokens_per_second: float | None = None
+) -> dict[str, Any]:
     """Return the shape of ``plan --json``; what is unknown is None, never 0.
 
     Args:
@@ -28,48 +32,99 @@ def numbers(study: Study, pilot: Path | None, sd: float | None) -> dict[str, Any
         pilot: A run database, which tells the spread of the sensitivities, the rate of
             answers and how long a token is.
         sd: That spread where the user states it.
+        tokens_per_second: What one GPU writes, all requests together.
     """
-    samples = controls = variants = requests = answers = 0
     known = _pilot(pilot)
     spread = sd if sd is not None else known.spread
-    tokens = dict.fromkeys((model.name for model in study.models), Tokens(0, 0))
-    for spec in study.benchmarks:
-        for sample in read_benchmark(spec, study.seed).samples:
-            samples += 1
-            controls += sample.control
-            levels = [
-                variant
-                for name in names_of(study, sample)
-                for variant in variants_of(study, sample, name).variants
-            ]
-            variants += len(levels)
-            for model in study.models:
-                design = settings.design_of(study, model, study.answers)
-                asked = [plan.request(sample, variant, design) for variant in levels]
-                requests += len(asked)
-                answers += sum(len(request.slots) for request in asked)
-                tokens[model.name] += Tokens(
-                    sum(len(request.prompt) for request in asked) / known.characters_a_token,
-                    sum(len(r.slots) for r in asked) * study.sampling.max_tokens,
-                )
+    sizes = [_size(study, spec) for spec in study.benchmarks]
+    total = sum(sizes, start=_Size())
+    slots = {m.name: len(settings.design_of(study, m, study.answers).slots()) for m in study.models}
+    tokens = {
+        model.name: Tokens(
+            sum(size.characters[model.interface] for size in sizes) / known.characters_a_token,
+            total.variants * slots[model.name] * study.sampling.max_tokens,
+        )
+        for model in study.models
+    }
+    answers = total.variants * sum(slots.values())
     prompt = sum(each.prompt for each in tokens.values())
     completion = sum(each.completion for each in tokens.values())
-    items = samples - controls
+    items = total.samples - total.controls
     effect = None
-    if spread is not None and controls and items:
-        effect = POWER_FACTOR * spread * sqrt(1 / items + 1 / controls)
+    if spread is not None and total.controls and items:
+        effect = POWER_FACTOR * spread * sqrt(1 / items + 1 / total.controls)
     return {
-        "samples": samples,
-        "variants": variants,
-        "requests": requests,
+        "samples": total.samples,
+        "variants": total.variants,
+        "requests": total.variants * len(study.models),
         "answers": answers,
         "prompt_tokens": round(prompt),
         "max_completion_tokens": round(completion),
         "disk_bytes": round(completion * BYTES_A_TOKEN + answers * BYTES_A_ROW),
         "seconds": answers / known.answers_per_second if known.answers_per_second else None,
+        "gpu_hours": completion / tokens_per_second / 3600 if tokens_per_second else None,
         "price": _price(study, tokens),
         "smallest_effect": effect,
+        "estimated": [spec.label for spec in study.benchmarks if not _is_here(spec)],
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Size:
+    """Count what a benchmark, or several, would be asked."""
+
+    samples: int = 0
+    controls: int = 0
+    variants: int = 0
+    characters: Counter[str] = field(default_factory=Counter)  # of all prompts, by interface
+
+    def __add__(self, other: "_Size") -> "_Size":
+        return _Size(
+            samples=self.samples + other.samples,
+            controls=self.controls + other.controls,
+            variants=self.variants + other.variants,
+            characters=self.characters + other.characters,
+        )
+
+
+def _is_here(spec: BenchmarkSpec) -> bool:
+    """Tell whether a benchmark's data is here, so that nothing need be estimated."""
+    return bool(spec.files) or benchmarks.is_available(benchmarks.find(spec.label), settings.home())
+
+
+def _size(study: Study, spec: BenchmarkSpec) -> _Size:
+    """Return the size of a benchmark, of its registered numbers where its data is not here."""
+    interfaces = sorted({model.interface for model in study.models})
+    if not _is_here(spec):
+        return _estimate(study, spec, interfaces)
+    samples = read_benchmark(spec, study.seed).samples
+    variants, characters = 0, Counter[str]()
+    for sample in samples:
+        for name in names_of(study, sample):
+            for variant in variants_of(study, sample, name).variants:
+                variants += 1
+                for interface in interfaces:
+                    characters[interface] += len(prompts.fill(sample, variant.text, interface))
+    return _Size(
+        samples=len(samples),
+        controls=sum(sample.control for sample in samples),
+        variants=variants,
+        characters=characters,
+    )
+
+
+def _estimate(study: Study, spec: BenchmarkSpec, interfaces: list[Interface]) -> _Size:
+    """Return the size of a benchmark whose rows all make samples with all their levels."""
+    registered = benchmarks.find(spec.label)
+    samples = registered.rows if spec.limit is None else min(spec.limit, registered.rows)
+    n_perturbations = 1 + (study.placebo and study.perturbation != PLACEBO)
+    variants = samples * (study.levels + 1) * n_perturbations
+    return _Size(
+        samples=samples,
+        controls=samples if spec.control else 0,
+        variants=variants,
+        characters=Counter(dict.fromkeys(interfaces, variants * registered.characters)),
+    )
 
 
 class Tokens(NamedTuple):

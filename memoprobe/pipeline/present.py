@@ -9,6 +9,8 @@ from typing import Any
 
 from memoprobe import benchmarks
 from memoprobe.errors import ConfigError, StoreError
+from memoprobe.models import MODELS
+from memoprobe.models import find as find_model
 from memoprobe.pipeline import settings
 from memoprobe.records import Interface, Response, Sample, Sensitivity, state
 from memoprobe.report.data import (
@@ -252,6 +254,13 @@ def registry(name: str | None) -> list[dict[str, Any]]:
         }
         for each in chosen
     ]
+
+
+def models(name: str | None) -> list[dict[str, Any]]:
+    """Return the registered models in the shape of ``models --json``."""
+    chosen = MODELS.values() if name is None else [find_model(name)]
+    shown = ("name", "hub_id", "parameters", "interface", "context", "licence", "gated", "serve")
+    return [{key: getattr(each, key) for key in shown} for each in chosen]
 
 
 def write_figures(data: ReportData, folder: Path) -> list[Path]:
