@@ -12,8 +12,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from memoprobe.stats.cluster import clustered_difference, clustered_mean
 from memoprobe.stats.correction import benjamini_hochberg, bonferroni, holm
 from memoprobe.stats.interval import mean_interval, welch_difference
+from memoprobe.stats.paired import (
+    friedman,
+    kruskal_wallis,
+    paired_t,
+    pearson,
+    spearman,
+    wilcoxon,
+)
 from memoprobe.stats.rank import cliffs_delta, mann_whitney
 from memoprobe.stats.resample import mean_largest_steps, permute, shuffles, upper_p
 
@@ -351,3 +360,119 @@ def test_dealing_anew_fills_every_place_once(repeats):
 def test_upper_p_counts_ties_and_itself(null, p):
     """The p-value of .5 is (1 + as large) / (1 + all), and rounding breaks no tie."""
     assert upper_p(0.5, np.array(null)) == p
+
+
+UNEVEN = np.repeat(np.arange(17), [40, 30, 25, 20, 15, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 2, 1])
+
+
+def in_clusters(rng, icc=0.2):
+    """Return values of 17 uneven clusters of the given correlation, with mean 0."""
+    shared = rng.normal(0, sqrt(icc), 17)[UNEVEN]
+    return (shared + rng.normal(0, sqrt(1 - icc), len(UNEVEN))).tolist()
+
+
+def test_clustered_intervals_cover():
+    """With 17 uneven clusters 93 to 97 % of the intervals hold the truth, and p is its level."""
+    rng = np.random.default_rng(5)
+    clusters = UNEVEN.tolist()
+    means, differences, small = [], [], []
+
+    for _ in range(800):
+        a, b = in_clusters(rng), in_clusters(rng)
+        mean = clustered_mean(a, clusters, rng)
+        difference = clustered_difference((a, clusters), (b, clusters), rng)
+        means.append(mean.low <= 0 <= mean.high)
+        differences.append(difference.low <= 0 <= difference.high)
+        small.append(difference.p_value <= 0.05)
+
+    assert 0.93 <= fmean(means) <= 0.97
+    assert 0.93 <= fmean(differences) <= 0.97
+    assert 0.03 <= fmean(small) <= 0.07
+
+
+def test_lone_items_need_no_clusters():
+    """Where every value is its own cluster, intervals are Student's and Welch's."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=9).tolist(), rng.normal(size=7).tolist()
+
+    assert clustered_mean(a, list(range(9)), rng) == mean_interval(a)
+    found = clustered_difference((a, list("abcdefghi")), (b, list("abcdefg")), rng)
+    assert found == welch_difference(a, b)
+
+
+def test_two_clusters_are_too_few():
+    """They give an estimate, and no interval; nor do clusters without any spread."""
+    rng = np.random.default_rng(0)
+
+    assert clustered_mean([1, 2, 3], ["a", "a", "b"], rng) == (2, None, None)
+    assert clustered_mean([1, 1, 1, 1], ["a", "a", "b", "c"], rng) == (1, None, None)
+    found = clustered_difference(([1, 2, 3], [0, 0, 1]), ([1, 2, 4], [0, 1, 2]), rng)
+    assert (found.estimate, found.p_value) == (pytest.approx(-1 / 3), None)
+
+
+@given(st.lists(st.integers(-8, 8).map(float), min_size=1, max_size=40))
+def test_wilcoxon_is_scipys(differences):
+    """Statistic and p are SciPy's; the rank-biserial correlation is its definition."""
+    found = wilcoxon(differences)
+    values = [d for d in differences if d]
+    assume(values)
+    exact = len({abs(d) for d in values}) == len(values)
+    expected = stats.wilcoxon(values, correction=not exact)
+    ranks = stats.rankdata(np.abs(values))
+    won = ranks[np.array(values) > 0].sum()
+
+    assert (found.statistic, found.p_value) == (expected.statistic, expected.pvalue)
+    assert found.effect.estimate == pytest.approx((2 * won - ranks.sum()) / ranks.sum())
+
+
+def test_wilcoxon_of_a_published_example():
+    """Hollander and Wolfe's depression scores: T = 40 of 45, p = .039."""
+    before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+    after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+    found = wilcoxon([x - y for x, y in zip(before, after, strict=True)])
+
+    assert found.statistic == 5
+    assert found.p_value == pytest.approx(0.0390625)
+    assert found.effect.estimate == pytest.approx((40 - 5) / 45)
+    assert 0 < found.effect.low < found.effect.estimate < found.effect.high < 1
+
+
+def test_subjects_that_do_not_differ_are_not_tested():
+    """There is an effect of 0 and no p."""
+    assert wilcoxon([0.0, 0.0]).p_value is None
+    assert paired_t([0.5, 0.5]) == (None, None, (0.5, None, None))
+    assert paired_t([0.5]).p_value is None
+    assert kruskal_wallis([[1, 1], [1]]) == (None, None, None)
+    assert friedman([[1, 2], [1, 2], [1, 2]]) is None
+    assert friedman([[1, 2], [2, 1]]) is None
+    assert pearson([1, 1, 1], [1, 2, 3]).p_value is None
+    assert pearson([1, 2], [1, 2]).p_value is None
+    with pytest.raises(ValueError, match="empty"):
+        wilcoxon([])
+    with pytest.raises(ValueError, match="two groups"):
+        kruskal_wallis([[1.0], []])
+
+
+def test_several_groups_are_tested_as_scipy_does():
+    """Paired t, Friedman, Kruskal-Wallis, Pearson and Spearman are SciPy's."""
+    rng = np.random.default_rng(3)
+    a, b, c = rng.normal(size=(3, 12)) + np.array([[0.0], [0.4], [1.0]])
+
+    expected = stats.ttest_rel(a, b)
+    low, high = expected.confidence_interval(0.95)
+    paired = paired_t(a - b)
+    assert paired.effect == pytest.approx((np.mean(a - b), low, high))
+    assert (paired.statistic, paired.p_value) == pytest.approx(
+        (expected.statistic, expected.pvalue)
+    )
+    assert friedman([a, b, c]) == tuple(stats.friedmanchisquare(a, b, c))
+    h = stats.kruskal(a, b, c)
+    assert kruskal_wallis([a, b, c]) == (h.statistic, h.pvalue, h.statistic / 35)
+    r = stats.pearsonr(a, b)
+    assert pearson(a, b).p_value == r.pvalue
+    assert pearson(a, b).effect == pytest.approx((r.statistic, *r.confidence_interval(0.95)))
+    rho = spearman(a, b)
+    assert (rho.effect.estimate, rho.p_value) == tuple(stats.spearmanr(a, b))
+    assert rho.effect.low < rho.effect.estimate < rho.effect.high
+    assert pearson(a, 2 * a + 1).effect == (pytest.approx(1), None, None)
+    assert spearman([1, 2, 3], [1, 3, 2]).effect == (0.5, None, None)

@@ -1,0 +1,125 @@
+"""Estimate means of values that come in clusters, such as the items of one project.
+
+Items of a cluster are not independent: with 17 clusters a plain test errs in a third of its
+decisions at .05. Whole clusters are resampled instead, and every resampled mean is divided by
+its own standard error. The interval is symmetric (the quantile of the absolute t), which with few
+clusters of uneven size covers better than one of two tails or the t of G - 1.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoprobe.stats.interval import Difference, Interval, mean_interval, welch_difference
+from memoprobe.stats.resample import upper_p
+
+RESAMPLES = 1999
+MIN_CLUSTERS = 3
+"""Fewer say nothing of their spread."""
+
+Floats = NDArray[np.float64]
+
+
+class _Sums(NamedTuple):
+    totals: Floats  # of the values of each cluster, shape (..., n_clusters)
+    sizes: Floats  # number of its values, same shape
+
+
+class _Mean(NamedTuple):
+    estimate: Floats  # shape (...)
+    error: Floats  # standard error, cluster-robust (CR1)
+
+
+def clustered_mean(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    *,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return the mean of ``values`` with an interval that knows their clusters.
+
+    Where no two values share a cluster it is the t interval. Without an interval for fewer
+    than three clusters.
+
+    Args:
+        values: Shape (n,).
+        clusters: The cluster of each value.
+        rng: Draws the resamples.
+        confidence: Of the interval.
+    """
+    if _all_alone(clusters):
+        return mean_interval(values, confidence=confidence)
+    sums = _sums(values, clusters)
+    mean = _mean(sums)
+    estimate = float(mean.estimate)
+    if _unknown(mean, sums):
+        return Interval(estimate, None, None)
+    again = _mean(_resampled(sums, rng))
+    drawn = np.abs(again.estimate - mean.estimate) / again.error
+    reach = float(np.quantile(drawn, confidence) * mean.error)
+    return Interval(estimate, estimate - reach, estimate + reach)
+
+
+def clustered_difference(
+    a: tuple[Sequence[float], Sequence[Hashable]],
+    b: tuple[Sequence[float], Sequence[Hashable]],
+    rng: np.random.Generator,
+    *,
+    confidence: float = 0.95,
+) -> Difference:
+    """Return mean(a) - mean(b), each a pair of values and their clusters, with its test.
+
+    Where no two values of a group share a cluster it is Welch's. Only the difference is
+    known where a group has fewer than three clusters. The p-value is two-sided, the share
+    of resampled t at least as far from 0; ``df`` is None.
+    """
+    if _all_alone(a[1]) and _all_alone(b[1]):
+        return welch_difference(a[0], b[0], confidence=confidence)
+    sums = [_sums(*group) for group in (a, b)]
+    means = [_mean(each) for each in sums]
+    estimate = float(means[0].estimate - means[1].estimate)
+    if any(_unknown(mean, each) for mean, each in zip(means, sums, strict=True)):
+        return Difference(estimate, None, None, None, None, None)
+    error = float(np.hypot(means[0].error, means[1].error))
+    first, second = (_mean(_resampled(each, rng)) for each in sums)
+    moved = first.estimate - second.estimate - estimate
+    drawn = np.abs(moved) / np.hypot(first.error, second.error)
+    reach = float(np.quantile(drawn, confidence) * error)
+    statistic = estimate / error
+    p_value = upper_p(abs(statistic), drawn)
+    return Difference(estimate, estimate - reach, estimate + reach, statistic, p_value, None)
+
+
+def _all_alone(clusters: Sequence[Hashable]) -> bool:
+    return len(set(clusters)) == len(clusters)
+
+
+def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> _Sums:
+    index = {name: k for k, name in enumerate(dict.fromkeys(clusters))}
+    place = np.array([index[name] for name in clusters])
+    totals: Floats = np.bincount(place, weights=np.asarray(values, dtype=np.float64)).astype(float)
+    return _Sums(totals, np.bincount(place).astype(np.float64))
+
+
+def _mean(sums: _Sums) -> _Mean:
+    """Return means with their CR1 errors; a resample without spread has a tiny error, not 0."""
+    totals, sizes = sums
+    n = sizes.sum(axis=-1)
+    n_clusters = totals.shape[-1]
+    estimate = totals.sum(axis=-1) / n
+    squares = ((totals - estimate[..., None] * sizes) ** 2).sum(axis=-1)
+    error = np.sqrt(squares * n_clusters / (n_clusters - 1)) / n if n_clusters > 1 else 0.0 * n
+    return _Mean(estimate, np.maximum(error, 1e-12))
+
+
+def _unknown(mean: _Mean, sums: _Sums) -> bool:
+    return sums.totals.shape[-1] < MIN_CLUSTERS or float(mean.error) <= 1e-12
+
+
+def _resampled(sums: _Sums, rng: np.random.Generator) -> _Sums:
+    n_clusters = len(sums.totals)
+    chosen = rng.integers(n_clusters, size=(RESAMPLES, n_clusters))
+    return _Sums(sums.totals[chosen], sums.sizes[chosen])
