@@ -4,6 +4,10 @@ import json
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
 
 BUGGY = """def solve(first, second):
     total = first - second
