@@ -16,8 +16,9 @@ Where the answer was found is its rule, stored with every score:
 - ``text``: the whole text of an answer that is prose; ``none``: no answer beside thinking.
 
 Of the code so found an answer keeps what is the model's: not what it repeats of the
-code in the prompt's context, and after the function under test only definitions that
-the answer uses, not demonstrations or what a base model runs on with.
+code in the prompt's context, and after the function under test, or the class that it
+stands in, only definitions that the answer uses, not demonstrations or what a base model
+runs on with. A class is never taken from around its method.
 """
 
 import re
@@ -35,12 +36,24 @@ _FENCE_INDENT = 3  # columns beyond its block at most: a fence further in is tex
 _THOUGHT = re.compile(r"\s*<think>.*?(</think>|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"^ {0,3}>[^\n]*(\n {0,3}>[^\n]*)*", re.MULTILINE)
 _QUOTED_FENCE = re.compile(r"^ {0,3}> ?[ \t]*(`{3}|~{3})", re.MULTILINE)
-_ALIASES = {"py": "python", "py3": "python", "python2": "python", "python3": "python"}
-_TAGS = frozenset(
-    {"python", "c", "cpp", "c++", "csharp", "c#", "go", "java", "javascript", "js", "typescript"}
-    | {"ts", "kotlin", "php", "ruby", "rust", "scala", "swift", "bash", "console", "sh", "shell"}
-    | {"code", "diff", "html", "json", "markdown", "md", "output", "plaintext", "pseudocode"}
-    | {"pycon", "sql", "text", "toml", "txt", "xml", "yaml"}
+_ALIASES = {
+    alias: language
+    for language, aliases in {
+        "python": "py py3 python2 python3",
+        "c": "h",
+        "cpp": "c++ cc cxx hpp",
+        "csharp": "c# cs",
+        "go": "golang",
+        "javascript": "js jsx mjs node nodejs",
+        "php": "phtml php7 php8",
+        "ruby": "rb",
+        "typescript": "ts tsx",
+    }.items()
+    for alias in aliases.split()
+}
+_TAGS = frozenset({*_ALIASES.values(), "java", "kotlin", "rust", "scala", "swift"}) | frozenset(
+    {"bash", "code", "console", "diff", "html", "json", "markdown", "md", "output", "plaintext"}
+    | {"pseudocode", "pycon", "sh", "shell", "sql", "text", "toml", "txt", "xml", "yaml"}
 )
 
 
@@ -159,8 +172,20 @@ def _head(sample: Sample, text: str) -> str:
         return ""
     whole = sample.whole(text)
     found = languages.pieces(whole, sample.language)
-    is_open = found and found[-1].name == sample.entry_point and not whole[found[-1].end :].strip()
-    return whole.rstrip() + "\n" if is_open else ""
+    last = found[-1] if found and not whole[found[-1].end :].strip() else None
+    is_inside = last and _is_open(last, sample.language) and _holds(last, sample)
+    return whole.rstrip() + "\n" if is_inside else ""
+
+
+def _is_open(piece: Statement, language: str) -> bool:
+    """Tell whether a definition can go on after its end, as it always can where layout ends it."""
+    spec = languages.LANGUAGES.get(language)
+    return not piece.complete or bool(spec and spec.blocks)
+
+
+def _holds(piece: Statement, sample: Sample) -> bool:
+    """Tell whether a piece is the function under test, or a class with it inside."""
+    return piece.name is not None and _defines(piece.text, sample)
 
 
 def _is_body(code: str) -> bool:
@@ -262,12 +287,14 @@ def _tag(fence: re.Match[str]) -> str | None:
 def _own_part(code: str, sample: Sample, rule: str, *, first: bool) -> str:
     """Return what of ``code`` is the answer's own, see the module's docstring.
 
-    Of several definitions of the function under test the first or the last counts.
+    Of several definitions of the function under test, or else of classes that hold one,
+    the first or the last counts.
     """
     language, entry = sample.language, _function_under_test(sample)
     given = _given(sample.context, language, entry)
     found = languages.pieces(code, language)
     places = [k for k, piece in enumerate(found) if piece.name == entry is not None]
+    places = places or [k for k, piece in enumerate(found) if _holds(piece, sample)]
     last = places[0 if first else -1] if places else len(found) - 1
     kept, position = [], 0
     for piece in found[: last + 1]:

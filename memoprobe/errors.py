@@ -3,6 +3,7 @@
 MemoprobeError                          what a user or a server can cause; no traceback
 + ConfigError                           wrong usage, study file, environment: exit 2
   - EndpointRefused                     the server refuses key, path or model
+  - SandboxError                        no wall to run untrusted programs behind
 + BenchmarkError                        a benchmark's data is missing or malformed: exit 2
 + PromptError                           a template and its values do not match: exit 2
 + StoreError                            the run database cannot be used: exit 2
@@ -10,13 +11,16 @@ MemoprobeError                          what a user or a server can cause; no tr
 + EndpointError                         one request got no answer; becomes a Failure row
   - EndpointUnavailable                 worth another attempt
     - RateLimited                       the server asks to wait
+    - Cancelled                         the run was interrupted before the reply came
+    - Mishandled                        a mistake of our own with this one reply
     - EndpointDown                      nobody gets an answer from it: exit 75
   - RequestRejected                     final
     - TooManyChoices                    final for this n
     - UnknownField                      final for a request with this field
   - UnusableReply                       final
 
-A mistake of our own stays ``ValueError`` or ``AssertionError``, and nobody catches it.
+A mistake of our own stays ``ValueError`` or ``AssertionError``, and nobody catches it, but
+for one with a single reply: that is kept as a failure with its traceback, for the others' sake.
 """
 
 
@@ -36,6 +40,10 @@ class EndpointRefused(ConfigError):
     def __init__(self, detail: str, *, status: int) -> None:
         super().__init__(detail)
         self.status = status
+
+
+class SandboxError(ConfigError):
+    """Report that untrusted programs cannot be run, with the reason and the mend."""
 
 
 class BenchmarkError(MemoprobeError):
@@ -85,6 +93,21 @@ class RateLimited(EndpointUnavailable):
     def __init__(self, detail: str, *, retry_after_s: float | None, status: int) -> None:
         super().__init__(detail, kind="rate_limited", phase="status", status=status)
         self.retry_after_s = retry_after_s
+
+
+class Cancelled(EndpointUnavailable):
+    """Report a request that was given up in flight, since the run was interrupted."""
+
+    def __init__(self) -> None:
+        detail = "the run was interrupted before the reply came; it is asked again when it goes on"
+        super().__init__(detail, kind="cancelled", phase="wait")
+
+
+class Mishandled(EndpointUnavailable):
+    """Report a mistake of our own while one reply was handled; the next run asks again."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, kind="internal", phase="parse")
 
 
 class EndpointDown(EndpointUnavailable):

@@ -239,7 +239,104 @@ def _create_views(db: sqlite_utils.Database) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[sqlite_utils.Database], None], ...] = (first,)
+def second(db: sqlite_utils.Database) -> None:
+    """Keep results both with and without what was not answered; verdicts; more of each test.
+
+    All that is derived is dropped, and made again by the next ``score``.
+    """
+    for view in ("scores", "curves"):
+        db.view(view).drop()
+    for table in ("score_rows", "cell_rows", "sensitivities", "comparisons", "families"):
+        db.table(table).drop()
+    place = {"model": str, "benchmark": str, "perturbation": str, "metric": str}
+    db.table("score_rows").create(
+        {
+            "sample": int,
+            "model": str,
+            "perturbation": str,
+            "metric": str,
+            "level": int,
+            "repeat": int,
+            "answer": int,
+            "value": float,
+            "rule": str,
+            "answered": int,
+            "verdict": str,
+        },
+        pk=("sample", "model", "perturbation", "metric", "level", "repeat", "answer"),
+    )
+    db.table("cell_rows").create(
+        {**place, "floor": float, "version": int, "excluded": int, "excluded_zero": int},
+        pk=tuple(place),
+    )
+    # In "unanswered": "exclude" where what was not answered is left out, "zero" where it
+    # counts as 0, "both" where everything was answered.
+    numbers = ("noise_floor", "excess", "answer_noise_p", "control_p", "control_q")
+    db.table("sensitivity_rows").create(
+        {
+            "model": str,
+            "benchmark": str,
+            "sample_id": str,
+            "perturbation": str,
+            "metric": str,
+            "definition": str,
+            "value": float,
+            "n_levels": int,
+            **dict.fromkeys(numbers, float),
+            "unanswered": str,
+        },
+        pk=(
+            *("model", "benchmark", "sample_id", "perturbation"),
+            *("metric", "definition", "unanswered"),
+        ),
+    )
+    test = ("question", "test", "subject", "context")
+    over = ("perturbation", "pool", "metric", "definition")
+    numbers = ("statistic", "p_value", "p_adjusted", "p_holm", "p_bh")
+    effect = ("effect", "effect_low", "effect_high")
+    db.table("comparison_rows").create(
+        dict.fromkeys((*test, *over), str)
+        | {"n_subject": int, "n_rest": int}
+        | dict.fromkeys((*numbers, *effect), float)
+        | {"note": str, "unanswered": str}
+    )
+    db.table("family_rows").create(
+        dict.fromkeys(("question", "test", "definition", "metric", "perturbation"), str)
+        | {"correction": str, "size": int, "primary": int, "unanswered": str}
+    )
+    db.table("verdict_rows").create({"key": str, "verdict": str}, pk="key")
+    _create_result_views(db)
+
+
+def _create_result_views(db: sqlite_utils.Database) -> None:
+    chosen = "coalesce((SELECT value FROM run_info WHERE key = 'unanswered'), 'exclude')"
+    current = "JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
+    db.create_view(
+        "scores",
+        f"SELECT r.model, {_PLACE}, r.metric, r.value, r.rule, r.verdict,"
+        " CASE WHEN r.metric <> 'tests' AND s.reference IS NULL THEN 'self' ELSE 'given' END"
+        f" AS reference FROM score_rows r {current} AND (r.answered OR {chosen} = 'zero')",
+    )
+    db.create_view(
+        "curves",
+        "SELECT model, benchmark, sample_id, perturbation, metric, level, avg(value) AS mean,"
+        " count(*) AS n FROM scores"
+        " GROUP BY model, benchmark, sample_id, perturbation, metric, level",
+    )
+    for view, table in (
+        ("sensitivities", "sensitivity_rows"),
+        ("comparisons", "comparison_rows"),
+        ("families", "family_rows"),
+    ):
+        columns = ", ".join(
+            f"[{name}]" for name in db.table(table).columns_dict if name != "unanswered"
+        )
+        db.create_view(
+            view, f"SELECT {columns} FROM {table} WHERE unanswered IN ('both', {chosen})"
+        )
+
+
+MIGRATIONS: tuple[Callable[[sqlite_utils.Database], None], ...] = (first, second)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -191,6 +191,8 @@ class Score:
     metric: str
     value: float  # performance in [0, 1], 1 is best
     rule: str  # how the answer was selected from the text
+    answered: bool = True  # False: cut off, empty, refused or failed, and 0 if it counts at all
+    verdict: str | None = None  # of the answer's tests, where they were run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +223,7 @@ class Sensitivity:
     excess: float | None
     answer_noise_p: float | None
     control_p: float | None
+    control_q: float | None = None  # control_p by Benjamini and Hochberg within the cell
 
 
 DEFAULT_POOL = "default"
@@ -232,6 +235,7 @@ class Comparison:
     """Hold one test of a subject against the rest."""
 
     question: str
+    test: str
     subject: str
     context: str
     perturbation: str
@@ -242,7 +246,10 @@ class Comparison:
     n_rest: int
     statistic: float | None
     p_value: float | None
-    p_adjusted: float | None
+    p_adjusted: float | None  # by the correction that the family declares
+    p_holm: float | None
+    p_bh: float | None
     effect: float | None
     effect_low: float | None
     effect_high: float | None
+    note: str = ""

@@ -1,18 +1,23 @@
 """Turn responses into scores: select the answer, undo the renaming, measure its performance."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Literal
 
 from memoprobe import answers
 from memoprobe.answers import Answer
-from memoprobe.metrics import METRICS
-from memoprobe.records import Interface, Response, Sample, Score, Variant, state
+from memoprobe.metrics import METRICS, Metric
+from memoprobe.records import Failure, Interface, Response, Sample, Score, Variant, state
 
 Unanswered = Literal["exclude", "zero"]
 
 _SHIFTS = 5  # how many strangers each answer meets in the floor
+
+Measure = Callable[[str, str], float]
+"""Performance of an answer against a reference, both in the sample's language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,49 +26,80 @@ class Reading:
 
     interface: Interface
     map_back: bool = True  # undo the variant's renaming
-    unanswered: Unanswered = "exclude"  # truncated, empty and refused answers
 
 
 def score_sample(
     sample: Sample,
     variants: Mapping[int, Variant],
-    responses: Iterable[Response],
+    responses: Sequence[Response],
     metrics: Sequence[str],
     reading: Reading,
-) -> list[Score]:
-    """Return the scores of the responses to one sample under one perturbation.
+) -> Iterator[Score]:
+    """Yield the scores of the responses to one sample under one perturbation, by one model.
 
-    A sample without a reference has none. An unanswered response has none either, or
-    0.0 by every metric where ``reading`` says so.
+    A sample without a reference is scored against itself (METHOD 2.5): each answer against
+    the level-0 answers, one of level 0 against the others of it, on the mean. That a text
+    was not answered is a score of 0 that counts only where it is asked for.
 
     Args:
         sample: The sample that was asked.
         variants: Its variants by level; holds every level that a response names.
-        responses: All of one perturbation; of any number of models.
-        metrics: Names of METRICS.
+        responses: All of one perturbation.
+        metrics: Names of METRICS; those that do not suit the sample are left out.
         reading: How to read the responses.
     """
-    reference = answers.reference_code(sample)
-    if reference is None:
-        return []
+    suited = [name for name in metrics if METRICS[name].suits(sample)]
+    answered = [each for each in responses if state(each) == "ok"]
+    read_as = _Answers(sample, variants, reading)
     language = answers.answer_language(sample)
+    reference = answers.reference_code(sample)
+    originals = Counter(read_as(each).code for each in answered if each.level == 0)
     # Answers at low temperature repeat: each distinct one is measured once.
-    known: dict[tuple[int, str], tuple[str, dict[str, float]]] = {}
-    scores: list[Score] = []
+    known: dict[tuple[str, str, bool], float | None] = {}
     for response in responses:
-        key = (response.level, response.text or "")
         if state(response) != "ok":
-            if reading.unanswered == "exclude":
-                continue
-            measured = "unanswered", dict.fromkeys(metrics, 0.0)
-        elif key in known:
-            measured = known[key]
-        else:
-            code, rule = read(response, sample, variants[response.level], reading)
-            values = {name: METRICS[name](code, reference, language) for name in metrics}
-            measured = known[key] = rule, values
-        scores += _scores(response, *measured)
-    return scores
+            yield from (_score(response, name, 0.0, state(response)) for name in suited)
+            continue
+        code, rule = read_as(response)
+        is_original = response.level == 0
+        for name in suited:
+            key = (name, code, is_original and reference is None)
+            if key not in known:
+                measure = partial(_measured, METRICS[name], language)
+                if reference is not None:
+                    known[key] = measure(code, reference)
+                else:
+                    known[key] = _against_itself(code, originals, measure, own=is_original)
+            if (value := known[key]) is not None:
+                yield replace(_score(response, name, value, rule), answered=True)
+
+
+def _measured(metric: Metric, language: str, code: str, reference: str) -> float:
+    return metric(code, reference, language)
+
+
+class _Answers:
+    """Read each distinct text of a level once."""
+
+    def __init__(self, sample: Sample, variants: Mapping[int, Variant], reading: Reading) -> None:
+        self._of = (sample, variants, reading)
+        self._known: dict[tuple[int, str], Answer] = {}
+
+    def __call__(self, response: Response) -> Answer:
+        sample, variants, reading = self._of
+        key = (response.level, response.text or "")
+        if key not in self._known:
+            self._known[key] = read(response, sample, variants[response.level], reading)
+        return self._known[key]
+
+
+def _against_itself(
+    code: str, originals: Counter[str], measure: Measure, *, own: bool
+) -> float | None:
+    """Return the mean performance against the level-0 answers, None where there is no other."""
+    others = originals - Counter([code]) if own else originals
+    n = others.total()
+    return sum(count * measure(code, other) for other, count in others.items()) / n if n else None
 
 
 def read(response: Response, sample: Sample, variant: Variant, reading: Reading) -> Answer:
@@ -77,22 +113,44 @@ def read(response: Response, sample: Sample, variant: Variant, reading: Reading)
     )
 
 
-def _scores(response: Response, rule: str, values: Mapping[str, float]) -> list[Score]:
-    return [
-        Score(
-            model=response.model,
-            benchmark=response.benchmark,
-            sample_id=response.sample_id,
-            perturbation=response.perturbation,
-            level=response.level,
-            repeat=response.repeat,
-            answer=response.answer,
-            metric=metric,
-            value=value,
-            rule=rule,
-        )
-        for metric, value in values.items()
-    ]
+def _score(response: Response, metric: str, value: float, rule: str) -> Score:
+    return Score(
+        model=response.model,
+        benchmark=response.benchmark,
+        sample_id=response.sample_id,
+        perturbation=response.perturbation,
+        level=response.level,
+        repeat=response.repeat,
+        answer=response.answer,
+        metric=metric,
+        value=value,
+        rule=rule,
+        answered=False,
+    )
+
+
+def failed(sample: Sample, failure: Failure, metrics: Sequence[str]) -> Iterator[Score]:
+    """Yield the scores of a slot that got nothing usable: 0, which counts where it is asked for.
+
+    What says nothing of the model has none: a run that was stopped, a fault of our own, a
+    server that could not be reached.
+    """
+    if failure.permanent:
+        for name in metrics:
+            if METRICS[name].suits(sample):
+                yield Score(
+                    model=failure.model,
+                    benchmark=failure.benchmark,
+                    sample_id=failure.sample_id,
+                    perturbation=failure.perturbation,
+                    level=failure.level,
+                    repeat=failure.repeat,
+                    answer=failure.answer,
+                    metric=name,
+                    value=0.0,
+                    rule="failed",
+                    answered=False,
+                )
 
 
 def floor(

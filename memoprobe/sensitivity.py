@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoprobe.records import Curve, Sensitivity
+from memoprobe.stats.correction import benjamini_hochberg
 from memoprobe.stats.resample import TOLERANCE, mean_largest_steps, permute, shuffles, upper_p
 
 MIN_LEVELS = 2
@@ -206,8 +207,9 @@ def against_controls(
     """Return ``rows`` with their ``control_p``: the rank among the controls (METHOD 3).
 
     The controls of one benchmark serve the items of every other, so a benchmark of nothing
-    but controls does too. A control is ranked among the others; its p is not corrected for
-    the number of items, and None where there is no (other) control.
+    but controls does too. A control is ranked among the others; its p is None where there is
+    no (other) control. ``control_q`` is an item's p after Benjamini and Hochberg's correction
+    over the items of its cell.
 
     Args:
         rows: All of one model, task, perturbation and metric, of any number of benchmarks.
@@ -223,6 +225,14 @@ def against_controls(
             others = np.delete(values, index[k]) if k in index else values
             if len(others):
                 ranked[k] = replace(ranked[k], control_p=upper_p(ranked[k].value, others))
+    cells: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for k, row in enumerate(ranked):
+        if row.control_p is not None and (row.benchmark, row.sample_id) not in controls:
+            cells[row.benchmark, row.definition].append(k)
+    for own in cells.values():
+        adjusted = benjamini_hochberg([ranked[k].control_p or 0.0 for k in own])
+        for k, q in zip(own, adjusted, strict=True):
+            ranked[k] = replace(ranked[k], control_q=q)
     return ranked
 
 

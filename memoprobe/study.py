@@ -34,6 +34,7 @@ class ModelSpec:
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     prompt_price: float | None = None  # of a million tokens, in any currency
     completion_price: float | None = None  # likewise
+    family: str | None = None  # models of one family are its versions, in the order of the file
 
     @property
     def served_model(self) -> str:

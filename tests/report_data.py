@@ -135,6 +135,7 @@ def compared(models, tasks, metrics):
         Comparison(
             pool="default",
             question=question,
+            test="mean" if question == "memorization" else "mann_whitney",
             subject=model if question == "memorization" else benchmark,
             context=benchmark if question == "memorization" else model,
             perturbation="rename" if task == "program_repair" else "paraphrase",
@@ -145,6 +146,8 @@ def compared(models, tasks, metrics):
             statistic=1234.5,
             p_value=0.0001 * (1 + b),
             p_adjusted=0.0006 * (1 + b),
+            p_holm=0.0005 * (1 + b),
+            p_bh=0.0002 * (1 + b),
             effect=0.05 + 0.12 * ((m + b) % 3) - 0.04,
             effect_low=0.12 * ((m + b) % 3) - 0.02,
             effect_high=0.12 * ((m + b) % 3) + 0.06,

@@ -1,13 +1,16 @@
 """Facts about the registered benchmarks and the user's own."""
 
 import json
+from dataclasses import replace
+from datetime import date
 
 import pytest
 
 from memoprobe import benchmarks
-from memoprobe.benchmarks import code_generation, files, program_repair, sources
+from memoprobe.benchmarks import code_generation, files, sources
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import TEXT_SLOT
+from tests.benchmark_data import copied, sampled, write_parquet
 from tests.local import SHARED, needs_shared
 
 HEAD = "import math\n\n\ndef half(x):\n    return x / 2\n\n\ndef twice(größe: int):\n"
@@ -34,41 +37,11 @@ SANITIZED = {
     "test_imports": ["import math", "import re"],
     "test_list": ["assert halve(2) == 1"],
 }
-BUGGY = (
-    'from a import b\n\ndef add(x, y):\n    """Keep."""\n    return x - y\n'
-    '\n"""\nAdd x to y.\n"""\n'
-)
-GRAPH_TEST = "from node import Node\ndef test1():\n    assert add(Node(1), Node(2))\n"
-
-
-def case_test(call="add(*input_data) == expected"):
-    return f'def test_add(input_data, expected):\n    """Doc."""\n    assert {call}\n'
-
-
-@pytest.fixture
-def quixbugs(tmp_path):
-    """A made-up clone of one program, two helpers and an old driver."""
-    texts = {
-        "python_programs/add.py": BUGGY,
-        "python_programs/add_test.py": "print(1)",
-        "python_programs/node.py": "class Node: pass",
-        "correct_python_programs/add.py": BUGGY.replace("-", "+"),
-        "python_testcases/test_add.py": case_test(),
-        "python_testcases/node.py": "class Node: pass",
-        "json_testcases/add.json": "[[1, 2], 3]\n\n[[2, 2], 4]\n",
-        "conftest.py": "import pytest\n",
-        "README.md": "read me",
-    }
-    for name, text in texts.items():
-        path = tmp_path / "QuixBugs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "QuixBugs"
 
 
 def test_the_registry_describes_itself():
     """Every use is named by its key, and an unknown name leads to the nearest."""
-    assert list(benchmarks.BENCHMARKS) == ["humaneval", "mbpp", "quixbugs-repair"]
+    assert {"humaneval", "mbpp"} <= benchmarks.BENCHMARKS.keys()
     assert all(benchmarks.find(name).name == name for name in benchmarks.BENCHMARKS)
     with pytest.raises(BenchmarkError, match="unknown benchmark 'humanevil'; nearest: 'humaneval'"):
         benchmarks.find("humanevil")
@@ -87,6 +60,18 @@ def test_humaneval_row():
         "entry_point": "twice",
     }
     assert sample.entry_point == "twice"
+
+
+def test_humaneval_on_the_hub_is_humaneval(tmp_path):
+    """The parquet file gives the sample of the original one."""
+    name = "hub/openai_humaneval/test-00000-of-00001.parquet"
+    write_parquet(tmp_path / name, [HUMANEVAL])
+    path = copied(tmp_path, "HumanEval.jsonl", [HUMANEVAL])
+
+    samples, skipped = sampled(benchmarks.find("humaneval"), tmp_path / "hub")
+
+    assert (samples, skipped) == sampled(benchmarks.find("humaneval"), path)
+    assert len(samples) == 1
 
 
 @pytest.mark.parametrize(
@@ -116,6 +101,10 @@ def test_mbpp_in_the_full_layout(tmp_path):
     benchmarks.fetch(benchmarks.find("mbpp"), tmp_path, tmp_path / "home")
     (sample,), skipped, _ = benchmarks.load(benchmarks.find("mbpp"), tmp_path / "home")
 
+    assert skipped == {
+        "its tests call no function that its code defines": 1,
+        "of the split prompt": 1,
+    }
     assert sample.sample_id == "601"
     assert sample.entry_point == "double"
     assert sample.text == "Write a function to double."
@@ -133,20 +122,46 @@ def test_mbpp_in_the_full_layout(tmp_path):
         "setup": "import math",
         "asserts": FULL["test_list"],
     }
-    assert sorted(skipped.values()) == [1, 1]
 
 
 def test_mbpp_in_the_sanitized_layout(tmp_path):
-    """The JSON array with its other keys gives the same samples."""
+    """The JSON array with its other keys gives samples of the other version."""
     path = tmp_path / "sanitized-mbpp.json"
     path.write_text(json.dumps([SANITIZED], indent=1))
+    mbpp = benchmarks.find("mbpp")
 
-    fetched = benchmarks.fetch(benchmarks.find("mbpp"), tmp_path, tmp_path / "home")
-    (sample,), _, _ = benchmarks.load(benchmarks.find("mbpp"), tmp_path / "home")
+    (sample,), _ = sampled(mbpp, tmp_path, version="sanitized")
+    none, skipped = sampled(mbpp, path)
 
-    assert list(fetched.files) == ["sanitized-mbpp.json"]
     assert sample.text == SANITIZED["prompt"]
     assert json.loads(sample.tests)["setup"] == "import math\nimport re"
+    assert (none, skipped) == ([], {"of the version sanitized": 1})
+
+
+def test_mbpp_on_the_hub_is_mbpp(tmp_path):
+    """Its parquet files, both versions side by side, give the samples of the original files."""
+    rows = [FULL | {"task_id": number} for number in (5, 100, 550, 700)]
+    copied(tmp_path / "original", "mbpp.jsonl", rows)
+    copied(tmp_path / "original", "sanitized-mbpp.json", [SANITIZED])
+    for row, split in zip(rows, ("prompt", "test", "validation", "train"), strict=True):
+        write_parquet(tmp_path / f"hub/full/{split}-00000-of-00001.parquet", [row])
+    write_parquet(tmp_path / "hub/sanitized/train-00000-of-00001.parquet", [SANITIZED])
+
+    for options in ({}, {"split": "test"}, {"version": "sanitized"}):
+        original = sampled(benchmarks.find("mbpp"), tmp_path / "original", **options)
+        assert len(original[0]) == 1
+        assert sampled(benchmarks.find("mbpp"), tmp_path / "hub", **options) == original
+
+
+def test_mbpp_without_a_test_in_the_prompt(tmp_path):
+    """The switch leaves the text alone; nothing else changes."""
+    path = copied(tmp_path, "mbpp.jsonl", [FULL])
+
+    (plain,), _ = sampled(benchmarks.find("mbpp"), path, test="none")
+    (sample,), _ = sampled(benchmarks.find("mbpp"), path)
+
+    assert plain.whole(plain.text) == "Write a function to double."
+    assert replace(sample, context="") == plain
 
 
 def test_mbpp_with_a_test_that_is_no_text_is_refused(tmp_path):
@@ -156,79 +171,6 @@ def test_mbpp_with_a_test_that_is_no_text_is_refused(tmp_path):
 
     with pytest.raises(BenchmarkError, match="entry 1: expected a text under 'test_list'"):
         benchmarks.fetch(benchmarks.find("mbpp"), path, tmp_path)
-
-
-def test_quixbugs_program(quixbugs, tmp_path):
-    """Strings after the function go, in-function ones stay; helpers are no programs."""
-    benchmark = benchmarks.find("quixbugs-repair")
-
-    fetched = benchmarks.fetch(benchmark, quixbugs, tmp_path)
-    (sample,), skipped, _ = benchmarks.load(benchmark, tmp_path)
-
-    assert "README.md" not in fetched.files
-    assert sample.sample_id == sample.entry_point == "add"
-    assert sample.text == 'from a import b\n\ndef add(x, y):\n    """Keep."""\n    return x - y'
-    assert sample.reference == sample.text.replace("-", "+")
-    assert json.loads(sample.tests) == {
-        "kind": "calls",
-        "cases": [{"args": [1, 2], "expected": 3}, {"args": [2, 2], "expected": 4}],
-    }
-    assert skipped == {}
-
-
-@pytest.fixture
-def quixbugs_row(quixbugs):
-    (row,) = program_repair.QUIXBUGS_REPAIR.read(quixbugs).rows
-    return row
-
-
-def test_quixbugs_cases_are_read_as_its_pytest_file_reads_them(quixbugs_row):
-    """Generators, tolerances and cases that take minutes are noted, a lone argument wrapped."""
-    call = "list(add(*input_data)) == pytest.approx(expected, abs=input_data[-1])"
-    skip = "    if slow and input_data == [[7], 2]:\n        pytest.skip()\n"
-    row = quixbugs_row | {"pytest": case_test(call) + skip, "cases": [[[[7], 2], 1], [4, 5]]}
-
-    tests = json.loads(program_repair.quixbugs_sample(row, {}).tests)
-
-    assert tests == {
-        "kind": "calls",
-        "listed": True,
-        "cases": [
-            {"args": [[7], 2], "expected": 1, "tolerance": 2, "slow": True},
-            {"args": [4], "expected": 5, "tolerance": 4},
-        ],
-    }
-
-
-def test_quixbugs_programs_on_graphs_keep_their_pytest_file(quixbugs_row):
-    """Without JSON cases the tests are the files to run, beside the place of the answer."""
-    row = quixbugs_row | {"pytest": GRAPH_TEST, "cases": []}
-
-    tests = json.loads(program_repair.quixbugs_sample(row, {}).tests)
-
-    assert tests["kind"] == "pytest"
-    assert tests["module"] == "python_programs/add.py"
-    assert tests["files"] == {
-        "test_add.py": GRAPH_TEST,
-        "conftest.py": "import pytest\n",
-        "node.py": "class Node: pass",
-    }
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"correct": ""}, {"pytest": "def"}, {"cases": [[1, 2, 3]]}, {"cases": [], "pytest": ""}],
-    ids=["no correct version", "no Python", "no pair", "no tests"],
-)
-def test_a_quixbugs_program_without_its_parts_is_skipped(quixbugs_row, change):
-    """What is missing or unreadable is counted."""
-    assert isinstance(program_repair.quixbugs_sample(quixbugs_row | change, {}), sources.Skipped)
-
-
-def test_quixbugs_wants_its_folder(tmp_path):
-    """Another folder is refused with the name of what it lacks."""
-    with pytest.raises(BenchmarkError, match=r"no folder python_programs; give the folder"):
-        benchmarks.fetch(benchmarks.find("quixbugs-repair"), tmp_path, tmp_path)
 
 
 def own(tmp_path, *rows, task="code_generation"):
@@ -285,6 +227,7 @@ def test_own_tests_of_each_kind(tmp_path, tests, kind):
     ("row", "words"),
     [
         ({"input": "A."}, "expected a text or a number under 'id'"),
+        ({"id": "", "input": "A."}, "expected a text or a number under 'id'"),
         ({"id": True, "input": "A."}, "expected a text or a number under 'id'"),
         ({"id": 1}, "expected a text under 'input', found nothing"),
         ({"id": 1, "input": " "}, "'input' is empty"),
@@ -295,6 +238,7 @@ def test_own_tests_of_each_kind(tmp_path, tests, kind):
         ),
         ({"id": 1, "input": "A.", "date": "May"}, "expected a date such as"),
         ({"id": 1, "input": "A.", "tests": "assert"}, "expected a list under 'tests'"),
+        ({"id": 1, "input": "A.", "tests": "[assert"}, "'tests': not valid JSON"),
         ({"id": 1, "input": "A.", "tests": ["a", {}]}, "expected 'tests' to be a list of"),
         ({"id": 1, "input": "A.", "tests": [{"args": 1, "expected": 1}]}, "expected 'tests'"),
         (
@@ -312,6 +256,87 @@ def test_a_malformed_own_row_is_named(tmp_path, row, words):
     """One error names file, line, what was expected and what was found."""
     with pytest.raises(BenchmarkError, match=rf"mine\.jsonl, line 2: .*{words}"):
         own(tmp_path, {"id": 0, "input": "A."}, row)
+
+
+def test_own_columns_by_other_names(tmp_path):
+    """A mapping names the columns, in any number of files; what it does not name is ignored."""
+    first = {"task": 1, "question": "Add.", "answer": "x = 1", "language": "C++", "noise": 0}
+    paths = [
+        copied(tmp_path, "a.jsonl", [first]),
+        write_parquet(tmp_path / "b.parquet", [{"task": 2, "question": "Sub.", "more": [1]}]),
+        copied(tmp_path, "c.json", [{"task": 3, "question": "Mul.", "answer": None}]),
+    ]
+    fields = {"id": "task", "input": "question", "reference": "answer"}
+
+    loaded = benchmarks.load_own("mine", paths, "code_generation", fields)
+
+    samples = {sample.sample_id: sample for sample in loaded.samples}
+    assert {name: sample.text for name, sample in samples.items()} == {
+        "1": "Add.",
+        "2": "Sub.",
+        "3": "Mul.",
+    }
+    assert [samples[name].reference for name in "123"] == ["x = 1", None, None]
+    assert [samples[name].language for name in "123"] == ["cpp", "python", "python"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"id": "id", "inputs": "text"}, "unknown key 'inputs'; known: id, input,"),
+        ({"input": "texts"}, "line 1: no 'texts', the input; name it in fields; it has 'id', 'te"),
+        ({"input": "text", "date": "day"}, r"mine\.jsonl: .* columns that no row has: day"),
+    ],
+)
+def test_a_mapping_of_what_is_not_there_is_refused(tmp_path, fields, words):
+    """A key that is none of ours and a column that is in no row are both named."""
+    path = copied(tmp_path, "mine.jsonl", [{"id": 1, "text": "Add."}, {"id": 2, "text": "Sub."}])
+
+    with pytest.raises(BenchmarkError, match=words):
+        benchmarks.load_own("mine", [path], "code_generation", fields)
+
+
+def test_own_parquet_brings_its_own_types(tmp_path):
+    """Dates are dates, a test without a limit has null for it, and tests may be a JSON text."""
+    tests = [{"args": [1], "expected": 2, "timeout_s": 3.0}, {"args": [2], "expected": 3}]
+    row = {"id": 1, "input": "Add.", "entry_point": "f", "date": date(2024, 5, 31)}
+    as_lists = write_parquet(tmp_path / "a.parquet", [row | {"tests": tests}])
+    as_text = write_parquet(tmp_path / "b.parquet", [row | {"tests": json.dumps(tests)}])
+
+    (first,) = benchmarks.load_own("mine", [as_lists], "code_generation").samples
+    (second,) = benchmarks.load_own("mine", [as_text], "code_generation").samples
+
+    assert first == second
+    assert first.date == "2024-05-31"
+    assert json.loads(first.tests) == {"kind": "calls", "cases": tests}
+
+
+def test_own_controls_and_dates(tmp_path):
+    """A set can be control as a whole, and a window leaves out what was known before."""
+    rows = [
+        {"id": 1, "input": "Add.", "date": "2024-06-30T23:00:00"},
+        {"id": 2, "input": "Sub.", "date": "20240701"},
+        {"id": 3, "input": "Mul."},
+    ]
+    path = copied(tmp_path, "mine.jsonl", rows)
+    selection = benchmarks.Selection(after="2024-07-01", control=True)
+
+    loaded = benchmarks.load_own("mine", [path], "code_generation", selection=selection)
+
+    (sample,) = loaded.samples
+    assert (sample.sample_id, sample.date, sample.control) == ("2", "2024-07-01", True)
+    assert loaded.skipped == {
+        "dated before 2024-07-01": 1,
+        "no date, and a window of dates is asked for": 1,
+    }
+
+
+def test_an_id_stands_in_one_file_only(tmp_path):
+    """A second file with the same id is refused, naming the place of the first."""
+    paths = [copied(tmp_path, name, [{"id": 1, "input": "A."}]) for name in ("a.jsonl", "b.jsonl")]
+
+    with pytest.raises(BenchmarkError, match=r"b\.jsonl, line 1: id '1' .* in .*a\.jsonl, line 1"):
+        benchmarks.load_own("mine", paths, "code_generation")
 
 
 def test_own_file_without_rows(tmp_path):
@@ -338,7 +363,7 @@ def test_humaneval_rows_are_kept_to_the_bit(tmp_path):
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "folder", "n_rows", "n_samples"),
-    [("mbpp", "mbpp", 280, 120), ("quixbugs-repair", "quixbugs", 30, 30)],
+    [("mbpp", "mbpp", 280, 120)],
 )
 def test_real_copies_load(tmp_path, name, folder, n_rows, n_samples):
     """Every real row is a sample or skipped for being of another split; code has one layout."""
@@ -349,4 +374,3 @@ def test_real_copies_load(tmp_path, name, folder, n_rows, n_samples):
     assert len(samples) == n_samples
     assert n_samples + sum(skipped.values()) == n_rows
     assert not any("\r" in sample.reference or "\t" in sample.reference for sample in samples)
-    assert not any('"""' in sample.text for sample in samples)

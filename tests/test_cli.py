@@ -15,6 +15,7 @@ import sqlite_utils
 from typer.testing import CliRunner
 
 from memoprobe import cli
+from memoprobe.store import open_store
 from tests import fakes
 
 
@@ -320,7 +321,7 @@ def test_mistakes_get_one_message_and_the_right_exit_code(repairs, arguments, co
     repairs.rename("r.jsonl")
     Path("bad.jsonl").write_text('{"id": 1, "input": "x"}\n{"id": 2, "in', encoding="utf-8")
     Path("text.db").write_text("no database, however long it is " * 99, encoding="utf-8")
-    with cli.open_store(Path("empty.db"), write=True):
+    with open_store(Path("empty.db"), write=True):
         pass
 
     text = memoprobe(*arguments, code=code)
@@ -502,7 +503,7 @@ def test_a_stopped_run_goes_on_where_it_was(repairs, number, code):
 
 def test_a_second_writer_is_refused_politely(repairs):
     """The message names the process that holds the database."""
-    with fakes.serve() as fake, cli.open_store(Path("run.db"), write=True):
+    with fakes.serve() as fake, open_store(Path("run.db"), write=True):
         text = run(fake, repairs, code=2)
 
     assert "is writing this database" in text
@@ -668,7 +669,7 @@ def test_output_that_cannot_be_written_is_one_message(repairs):
 
 def test_an_empty_run_database_is_told_as_such():
     """Of a run that stopped before it stored anything."""
-    with cli.open_store(Path("new.db"), write=True):
+    with open_store(Path("new.db"), write=True):
         pass
     nothing = "nothing is stored in it yet"
 

@@ -387,9 +387,10 @@ def test_prepare_writes_own_benchmarks(small):
 
     for task, rows in bench.rows.items():
         path = prepared.paths[task]
-        samples = own.load(path, task).samples
+        samples = own.load("demo", [path], task).samples
         assert [json.loads(line) for line in path.read_text().splitlines()] == rows
-        assert [sample.control for sample in samples] == [row["control"] for row in rows]
+        controls = {sample.sample_id: sample.control for sample in samples}
+        assert controls == {row["id"]: row["control"] for row in rows}
         assert all(sample.reference and sample.tests for sample in samples)
 
 

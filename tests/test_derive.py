@@ -106,7 +106,7 @@ def test_options_are_remembered_and_hold_for_all_metrics(store):
     assert {name: store.info()[name] for name in derive.OPTIONS} == {
         "unanswered": "zero",
         "names_mapped_back": "false",
-        "metrics": '["token_levenshtein", "levenshtein"]',
+        "metrics": '["token_levenshtein", "levenshtein", "label"]',
     }
     derive.score(store, unanswered="exclude", map_back=True)
     assert len(list(results.rows_of(store, "scores"))) == n_before

@@ -1,6 +1,8 @@
 """Check client and flow against servers that mislead, stall and go away."""
 
 import asyncio
+import contextlib
+import gzip
 import json
 import random
 import socket
@@ -12,6 +14,7 @@ import pytest
 
 from memoprobe.endpoints.address import address
 from memoprobe.endpoints.client import Client
+from memoprobe.endpoints.examine import examine
 from memoprobe.endpoints.flow import Flow, sleep
 from memoprobe.endpoints.pace import Pace
 from memoprobe.errors import (
@@ -421,3 +424,206 @@ def test_a_redirect_is_told_and_not_followed():
 
         with pytest.raises(EndpointRefused, match="http://elsewhere/v1"):
             call(Client(base_url=fake.url), "send", request(), request().slots)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "HTTP://{host}",
+        "  http://{host}/v1\n",
+        "http://{host}//v1//",
+        "http://{host}/v1#top",
+        "http://{host}/v1/models",
+        "http://{host}/v1/responses",
+        "http://:@{host}/v1",
+        "http://@{host}/v1",
+        "http://u\ud835:p@{host}/v1",
+    ],
+)
+def test_odd_ways_to_write_the_base_url_reach_the_server(url):
+    """Another case, blanks, more slashes, another call's URL, user info that is empty or odd."""
+    with fakes.serve() as fake:
+        host = fake.url.removeprefix("http://").removesuffix("/v1")
+        client = Client(base_url=url.format(host=host))
+
+        assert call(client, "discover", "fake").url == fake.url
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a..b", "a" * 70 + ".com", "\ud835", "256.1.1.1", "127.1", "h:8000:9000", "::1:80", "[x]"],
+)
+def test_a_host_that_is_none_is_one_message(host):
+    """It shows the URL, and nothing is asked twice."""
+    with pytest.raises(ConfigError, match="base URL"):
+        call(Client(base_url=f"http://{host}/v1"), "discover", "fake")
+
+
+def test_a_name_that_nobody_knows_is_told_in_words():
+    """Not by the number of an error."""
+    with pytest.raises(EndpointDown, match=r"cannot reach http://host\.invalid/v1: [A-Z][a-z]+ "):
+        call(Client(base_url="http://host.invalid/v1"), "discover")
+
+
+def test_a_certificate_that_is_none_is_told_in_words():
+    """Nor by a system error of the same number."""
+    with fakes.serve() as fake, pytest.raises(EndpointDown, match="SSL"):
+        call(Client(base_url=fake.url.replace("http", "https")), "discover")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"ALL_PROXY": "socks5://127.0.0.1:1"},
+        {"http_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"},
+        {"SSL_CERT_FILE": "nowhere"},
+    ],
+)
+def test_what_the_environment_names_for_others_does_no_harm(monkeypatch, named):
+    """A proxy of a kind or for hosts that are not ours, certificates that are not there."""
+    for variable, value in named.items():
+        monkeypatch.setenv(variable, value)
+
+    with fakes.serve() as fake:
+        call(Client(base_url=fake.url), "prepare", "fake", "chat")
+
+    assert fake.paths[0] == "/v1/models"
+
+
+def test_the_key_goes_before_what_netrc_names(tmp_path, monkeypatch):
+    """Its default entry stands for every host."""
+    path = tmp_path / "netrc"
+    path.write_text("default login me password other\n", encoding="ascii")
+    monkeypatch.setenv("NETRC", str(path))
+
+    with fakes.serve() as fake:
+        call(Client(base_url=fake.url, api_key="sk-mine"), "prepare", "fake", "chat")
+
+    assert {headers["authorization"] for headers in fake.headers} == {"Bearer sk-mine"}
+
+
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_a_proxy_is_used_and_its_password_is_secret(monkeypatch, scheme):
+    """Named with or without its scheme."""
+    with fakes.serve() as fake:
+        way = fake.url.removeprefix("http://").removesuffix("/v1")
+        monkeypatch.setenv("http_proxy", f"{scheme}me:CANARY-77@{way}")
+        fake.script.append((500, {}, b"CANARY-77"))
+        fake.prefix = "http://host.invalid/v1"
+        client = Client(base_url="http://host.invalid/v1")
+
+        with pytest.raises(EndpointUnavailable, match=r"status 500: \[redacted\]"):
+            call(client, "send", request(), request().slots)
+
+    assert fake.paths == ["http://host.invalid/v1/chat/completions"]
+    assert fake.headers[0]["proxy-authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("http_proxy", "socks5://host:1"), ("OPENAI_ORG_ID", "a\nb: c")]
+)
+def test_what_cannot_be_used_of_the_environment_is_one_message(monkeypatch, variable, value):
+    """It names the variables."""
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(ConfigError, match=variable.partition("_")[0]):
+        Client(base_url="http://host/v1")
+
+
+def test_a_web_site_is_no_api():
+    """A page for every path, with status 200, is told before anything is asked."""
+    page = (200, {}, b"<!doctype html><title>Welcome</title>")
+    with (
+        fakes.serve(listed=page, fail_if=lambda prompt: page) as fake,
+        pytest.raises(ConfigError, match="no OpenAI-compatible API"),
+    ):
+        call(Client(base_url=fake.url), "prepare", "fake", "chat")
+
+    assert len(fake.requests) == 1
+
+
+def test_a_server_that_drops_every_connection_is_down():
+    """It has not shown that it serves the API."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hang_up():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connection.recv(10_000)
+                connection.close()
+
+    thread = threading.Thread(target=hang_up, daemon=True)
+    thread.start()
+    client = Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+
+    try:
+        with pytest.raises(EndpointDown, match="connection broke"):
+            call(client, "prepare", "fake", "chat")
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+def test_a_key_may_be_good_for_questions_alone():
+    """A server that denies its list of models is asked one token."""
+    denied = (403, {}, {"error": "missing scope: model.read"})
+    with fakes.serve(listed=denied) as fake:
+        call(Client(base_url=fake.url), "prepare", "fake", "chat")
+        fake.fail_if = lambda prompt: (401, {}, {"error": "Unauthorized"})
+
+        with pytest.raises(EndpointRefused, match="Unauthorized"):
+            call(Client(base_url=fake.url), "prepare", "fake", "chat")
+
+
+def test_names_of_models_do_not_command_the_terminal():
+    """Whatever a server lists."""
+    with (
+        fakes.serve(models=["m\x1b]0;mine\x07", "\ud835"]) as fake,
+        pytest.raises(ConfigError, match=r"it serves: m.x1b\]0;mine.x07, .ud835"),
+    ):
+        call(Client(base_url=fake.url), "prepare", "fake", "chat")
+
+
+def test_a_reply_that_fills_the_memory_is_left(monkeypatch):
+    """Also one that is small before it is unpacked."""
+    monkeypatch.setattr("memoprobe.endpoints.client.MOST_BYTES", 100_000)
+    packed = gzip.compress(b" " * 1_000_000)
+    with fakes.serve() as fake:
+        fake.script += [(200, {}, b" " * 1_000_000), (200, {"Content-Encoding": "gzip"}, packed)]
+        client = Client(base_url=fake.url)
+
+        async def act():
+            async with client:
+                for _ in range(2):
+                    with pytest.raises(EndpointUnavailable, match="a reply of more than"):
+                        await client.send(request(), request().slots)
+
+        asyncio.run(act())
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        [{"id": "fake", "owned_by": ["x"]}, {"id": None, "owned_by": {}}],
+        [{"id": "fake", "owned_by": "llamacpp", "meta": [1]}],
+    ],
+)
+def test_check_goes_on_whatever_a_server_says_of_itself(listed):
+    """Odd lists of models, a page in place of its properties, no JSON where probabilities were."""
+
+    def page(prompt):
+        return (200, {}, b"<html>") if prompt.startswith("def") else None
+
+    async def look(url):
+        async with Client(base_url=url) as client:
+            return await examine(client, "fake")
+
+    with fakes.serve(listed=(200, {}, {"data": listed}), fail_if=page) as fake:
+        fake.pages["/props"] = b"<html>"
+        found = {finding.name: finding for finding in asyncio.run(look(fake.url))}
+
+    assert found["chat"].ok
+    assert not found["completions"].ok
+    assert found["prompt log-probabilities"].detail.startswith("0 entries")

@@ -1,6 +1,8 @@
 """Check the flow of a run: retries, waits, limits, order, memory, writing under pressure."""
 
+import asyncio
 import resource
+import signal
 import socket
 import sqlite3
 import threading
@@ -392,3 +394,172 @@ def test_a_server_that_accepts_and_never_answers_does_not_hold_up_the_others(mon
 
     assert len(outcomes) == 30
     assert isinstance(lanes[1].fault, EndpointDown)
+
+
+@pytest.mark.parametrize("status", [401, 402, 404])
+def test_what_a_refused_replica_has_drawn_is_not_lost(status):
+    """Neither what waits before its full queue nor what is being drawn when it drops out."""
+    with fakes.serve() as good, fakes.serve(fail_if=lambda prompt: (status, {}, b"no")) as bad:
+        lanes = replicas(requests(24), good, bad, in_flight=1)
+        outcomes, _ = work(*lanes)
+
+    assert len({outcome.key for outcome in outcomes}) == len(outcomes) == 24
+    assert lanes[1].fault is not None
+    assert not lanes[0].pool.abandoned
+
+
+def test_a_draw_under_way_when_the_lane_ends_is_not_lost():
+    """It ends in its thread, and what it took goes back to the pool with all the rest."""
+    drawing, stopped = threading.Event(), threading.Event()
+
+    def slowly():
+        for number, request in enumerate(requests(12)):
+            if number == 6:  # the second draw
+                drawing.set()
+                stopped.wait(10)
+            yield request
+
+    def refuse(prompt):
+        drawing.wait(10)
+        return 402, {}, b"pay"
+
+    async def rest():
+        found = []
+        while batch := await one.pool.draw(0):
+            found += batch
+        return found
+
+    with fakes.serve(fail_if=refuse) as fake:
+        one = lane(fake, slowly(), in_flight=4)
+        engine.run(
+            [one], lambda *_: None, Progress(), lambda _: one.stop.is_set() and stopped.set()
+        )
+
+    assert {request.sample_id for request in asyncio.run(rest())} == {f"s{n}" for n in range(12)}
+
+
+@pytest.mark.parametrize("reply", [(402, {}, b"pay"), (429, {}, {"error": "insufficient_quota"})])
+def test_a_quota_that_is_used_up_ends_the_run_at_once(reply):
+    """Also a small plan's: nothing is charged to its requests, and it can be resumed."""
+    with fakes.serve(fail_if=lambda prompt: reply) as fake:
+        one = lane(fake, requests(3))
+        outcomes, _ = work(one)
+
+    assert isinstance(one.fault, EndpointDown)
+    assert len(fake.requests) == 3
+    assert outcomes == []
+
+
+@pytest.mark.parametrize("status", [403, 404, 307])
+def test_a_gateway_may_forbid_a_single_prompt(status):
+    """The endpoint answers a plain question, so the key is right and the others go on."""
+    reply = (status, {"Location": "http://x/"}, b"<html>blocked by the firewall</html>")
+    with fakes.serve(fail_if=lambda prompt: reply if prompt == "prompt 3" else None) as fake:
+        one = lane(fake, requests(10, 3))
+        outcomes, progress = work(one)
+
+    asked = [request["messages"][0]["content"] for request in fake.requests]
+    assert one.fault is None
+    assert len(outcomes) == 30
+    assert progress.failed == {"forbidden": 3}
+    assert asked.count("prompt 3") == asked.count("Hi") == 1
+
+
+class Clumsy(Client):
+    """Make a mistake while it handles the replies to some prompts."""
+
+    bad: frozenset[str] = frozenset()
+
+    async def send(self, request, run, attempts=0):
+        reply = await super().send(request, run, attempts)
+        if request.prompt in self.bad:
+            msg = "an own mistake about sk-CANARY-1"
+            raise AssertionError(msg)
+        return reply
+
+
+def clumsy(fake, plan, *prompts):
+    client = Clumsy(base_url=fake.url, api_key="sk-CANARY-1")
+    client.bad = frozenset(prompts)
+    return replace(lane(fake, plan), client=client)
+
+
+def test_a_mistake_of_our_own_with_one_reply_costs_that_reply_alone():
+    """It is told once, kept with its traceback and without the key, and not tried again."""
+    with fakes.serve() as fake:
+        one = clumsy(fake, requests(20, 2), "prompt 3", "prompt 9")
+        outcomes, progress = work(one)
+
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert one.fault is None
+    assert len(outcomes) == 40
+    assert progress.failed == {"internal": 4}
+    assert len(fake.requests) == 20
+    assert {(f.kind, f.phase, f.attempts, f.permanent) for f in failures} == {
+        ("internal", "parse", 1, False)
+    }
+    assert "Traceback" in failures[0].detail
+    assert "AssertionError: an own mistake about [redacted]" in failures[0].detail
+    assert [hint.partition(" kept")[0] for hint in progress.hints] == [
+        "a mistake of memoprobe's own"
+    ]
+
+
+def test_a_mistake_of_our_own_with_every_reply_ends_the_run():
+    """It does not burn the plan, and what ends the run is a message, not a traceback."""
+    with fakes.serve() as fake:
+        one = clumsy(fake, requests(200), *(f"prompt {number}" for number in range(200)))
+        outcomes, progress = work(one)
+
+    assert len(fake.requests) < 30
+    assert str(one.fault).endswith("AssertionError: an own mistake about [redacted]")
+    assert "\n" not in str(one.fault)
+    assert one.fault.exit_code == 3
+    assert progress.failed == {"internal": len(outcomes)}
+
+
+def test_a_mistake_of_our_own_outside_of_a_reply_is_not_caught():
+    """Nobody knows what it has spoilt."""
+
+    def plan():
+        yield from requests(2)
+        msg = "an own mistake"
+        raise AssertionError(msg)
+
+    with fakes.serve() as fake, pytest.raises(ExceptionGroup) as caught:
+        work(lane(fake, plan()))
+
+    assert caught.group_contains(AssertionError, match="an own mistake")
+
+
+def test_an_interrupted_run_records_what_it_gave_up_in_flight(monkeypatch):
+    """The slots whose replies did not come in time, and no others, until they are answered."""
+    monkeypatch.setattr("memoprobe.engine.lanes.GRACE_S", 0.2)
+    interrupt = threading.Event()
+
+    def hang(prompt):
+        if prompt in ("prompt 1", "prompt 2") and not interrupt.is_set():
+            interrupt.set()
+            signal.raise_signal(signal.SIGINT)
+        if interrupt.is_set():
+            release.wait(20)
+
+    release = threading.Event()
+    with fakes.serve(fail_if=hang) as fake:
+        outcomes, progress = [], Progress()
+        ended_by = engine.run(
+            [lane(fake, requests(50, 3), in_flight=2)],
+            lambda *records: outcomes.extend(records),
+            progress,
+            lambda _: None,
+        )
+        release.set()
+
+    given_up = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert ended_by == signal.SIGINT
+    assert {(f.kind, f.phase, f.attempts, f.permanent) for f in given_up} == {
+        ("cancelled", "wait", 1, False)
+    }
+    assert progress.failed == {"cancelled": len(given_up)}
+    assert len(given_up) in (3, 6)  # one or two requests were open
+    assert len(outcomes) == 3 * len(fake.requests)

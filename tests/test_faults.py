@@ -5,6 +5,7 @@ belong to running and selecting code.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -218,6 +219,33 @@ def test_case_21_readers_and_other_writers_cost_no_row(repairs):
 
     assert errors == b""
     assert rows("run.db", "SELECT count(*) AS n FROM responses") == [{"n": 324}]
+
+
+def test_case_23_what_was_given_up_in_flight_is_told_until_it_is_answered(repairs):
+    """A second signal ends at once: cancelled is a kind of failure that the next run asks again."""
+    with fakes.serve(delay_s=30) as fake:
+        command = [
+            sys.executable, "-m", "memoprobe", "run", "--base-url", fake.url, "--model", "fake",
+            "--benchmark", str(repairs), "--task", "program_repair", "--db", "run.db",
+            "--max-in-flight", "2",
+        ]  # fmt: skip
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while len(fake.requests) < 2:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # of two of one kind the system may drop one
+        process.communicate(timeout=60)
+        stopped = json.loads(memoprobe("status", "run.db", "--json"))
+        found = rows("run.db", "SELECT DISTINCT kind, phase, attempts, permanent FROM failures")
+        fake.delay_s, before = 0, len(fake.requests)
+        run(fake, repairs)
+
+    assert process.returncode in (130, 143)  # whichever came first
+    assert stopped["failed"] == {"cancelled": 18}
+    assert stopped["left"] == 324 - 18
+    assert found == [{"kind": "cancelled", "phase": "wait", "attempts": 1, "permanent": 0}]
+    assert sum(request["n"] for request in fake.requests[before:]) == 324
+    assert json.loads(memoprobe("status", "run.db", "--json"))["failed"] == {}
 
 
 CANARY = "sk-test-CANARY-123"

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -13,6 +14,7 @@ from rouge_score import rouge_scorer
 from memoprobe import languages
 from memoprobe.metrics import METRICS
 from memoprobe.metrics.label import verdict
+from memoprobe.records import Sample
 from tests.local import SHARED, needs_shared
 
 CODE = st.lists(
@@ -209,9 +211,19 @@ def test_other_labels_are_compared(answer, reference, value):
 
 
 def test_only_labels_are_labels():
-    """A text is measured by other metrics."""
-    assert METRICS["label"].suits("yes")
-    assert not METRICS["label"].suits("The length is not checked.")
-    assert METRICS["rougeL"].suits("The length is not checked.")
+    """A label is not measured as a text is, nor a text as a label."""
+    verdict_item = Sample(
+        benchmark="b", sample_id="1", task="vulnerability_detection", language="c",
+        input_kind="code", text="int f(void);", reference="yes",
+    )  # fmt: skip
+    summary = replace(verdict_item, reference="The length is not checked.")
+    program = replace(verdict_item, task="program_repair", reference="B")
+
+    suited = {
+        item.reference: {name for name, metric in METRICS.items() if metric.suits(item)}
+        for item in (verdict_item, summary, program)
+    }
+    assert suited["yes"] == {"label"}
+    assert suited["B"] == suited["The length is not checked."] == METRICS.keys() - {"label"}
     with pytest.raises(ValueError, match="no label"):
         METRICS["label"]("yes", "The length is not checked.", "prose")

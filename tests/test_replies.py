@@ -1,14 +1,18 @@
 """Check that reply bodies of real servers are read for what they are."""
 
+import contextlib
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoprobe.endpoints import dialects, replies
 from memoprobe.errors import (
     EndpointDown,
     EndpointRefused,
     EndpointUnavailable,
+    MemoprobeError,
     RateLimited,
     RequestRejected,
     TooManyChoices,
@@ -38,6 +42,17 @@ VLLM_CONTEXT = (
         (400, '{"detail":"prompt must be a string."}', "bad_request", "must be a string"),
         (424, '{"error":"Request failed","error_type":"generation"}', "bad_request", "failed"),
         (400, "", "bad_request", "no message"),
+        (413, "<html>", "context_overflow", "html"),
+        (422, '{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 9",'
+         '"error_type":"validation"}', "context_overflow", "<= 9"),
+        (422, '{"error":"Input validation error: `inputs` must have less than 9 tokens."}',
+         "context_overflow", "less than 9"),
+        (400, '{"object":"error","message":"The input (33 tokens) is longer than the model\'s'
+         ' context length (9 tokens).","code":400}', "context_overflow", "33"),
+        (400, '{"error":{"message":"The input token count (12) exceeds the maximum number of'
+         ' tokens allowed (9)."}}', "context_overflow", "(12)"),
+        (429, '{"error":{"message":"Request too large for m on tokens per min: Limit 9"}}',
+         "context_overflow", "Limit 9"),
     ],
 )  # fmt: skip
 def test_requests_that_will_never_do(status, body, kind, words):
@@ -57,6 +72,8 @@ def test_requests_that_will_never_do(status, body, kind, words):
         (503, '{"error":"loading"}', 3.0, RateLimited),
         (429, '{"error":"Model is overloaded","error_type":"overloaded"}', None, RateLimited),
         (429, '{"error":{"code":"insufficient_quota"}}', None, EndpointDown),
+        (429, '{"error":"the context length of all requests is limited"}', None, RateLimited),
+        (429, '{"error":"You exceeded your quota, check your billing details"}', 7.0, RateLimited),
         (402, "pay", None, EndpointDown),
         (401, '{"error":"Unauthorized"}', None, EndpointRefused),
         (404, '{"error":{"message":"The model `x` does not exist."}}', None, EndpointRefused),
@@ -91,6 +108,26 @@ def test_complaints_about_n_tell_the_limit(message, n, most):
 
     assert isinstance(error, TooManyChoices)
     assert error.max_n == most
+
+
+@pytest.mark.parametrize(
+    ("status", "wait"), [(429, "Rate limit reached. Please try again in 1.5s."),
+                         (503, "Model is loading, retry in 1500ms"),
+                         (429, '"quotaId": "x", "retryDelay": "1.5s", see your billing details')]
+)  # fmt: skip
+def test_a_wish_to_wait_may_be_in_the_words_alone(status, wait):
+    """Then they count, also against words of a quota."""
+    error = replies.fault(status, json.dumps({"error": {"message": wait}}).encode(), None, 1)
+
+    assert isinstance(error, RateLimited)
+    assert error.retry_after_s == 1.5
+
+
+def test_n_may_be_refused_as_not_implemented():
+    """Which another attempt does not mend."""
+    error = replies.fault(501, b'{"error": {"message": "n > 1 is not supported"}}', None, 3)
+
+    assert isinstance(error, TooManyChoices)
 
 
 def test_complaints_in_a_list_name_the_field_by_its_place():
@@ -154,6 +191,25 @@ def test_a_complaint_about_n_with_one_choice_is_none():
         ({"content": "a <think>b</think>"}, "a <think>b</think>", None),
         ({"content": None}, None, None),
         ({"content": ""}, "", None),
+        ({"content": "a", "reasoning": "r", "reasoning_content": "r"}, "a", "r"),
+        ({"content": "<think>s</think>a", "reasoning": "r"}, "a", "r\ns"),
+        ({"content": "a", "thinking": "r"}, "a", "r"),
+        ({"content": "a", "reasoning_details": [{"type": "x", "text": "r"}]}, "a", "r"),
+        ({"content": "a", "reasoning": {"content": ["r", "s"]}}, "a", "r\ns"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "r"}]},
+                      {"type": "text", "text": "a"}]}, "a", "r"),
+        ({"content": [{"type": {"odd": 1}, "text": "r"}, {"type": "output_text", "text": "a"}]},
+         "a", "r"),
+        ({"content": ["a", {"text": "b"}]}, "ab", None),
+        ({"content": {"type": "text", "text": "a"}}, "a", None),
+        ({"content": 3}, None, None),
+        ({"content": "r\n</think>\n\na"}, "a", "r"),
+        ({"content": "r\n</think>\n\n"}, None, "r"),
+        ({"content": "I think, so `x </think> y`"}, "I think, so `x </think> y`", None),
+        ({"content": "\ufeff<THINK>r</THINK>a"}, "a", "r"),
+        ({"content": "<seed:think a=1>r</seed:think><thinking>s</thinking>\n  a"}, "a", "r\ns"),
+        ({"content": "    think = 1"}, "    think = 1", None),
+        ({"content": "<thinker>"}, "<thinker>", None),
     ],
 )  # fmt: skip
 def test_thinking_is_kept_apart(message, text, reasoning):
@@ -205,6 +261,25 @@ def test_choices_come_by_their_index_and_finish_reasons_in_one_vocabulary():
         (b'{"error": {"message": "quota"}}', "error_in_200", EndpointUnavailable),
         (b'{"error": {"code": 1}}', "error_in_200", EndpointUnavailable),
         (b'{"error": "prompt is too long"}', "context_overflow", RequestRejected),
+        (
+            b'{"object": "error", "message": "maximum context length is 9", "code": 400}',
+            "context_overflow",
+            RequestRejected,
+        ),
+        (
+            b'{"object": "error", "message": "boom", "code": 500}',
+            "server_error",
+            EndpointUnavailable,
+        ),
+        (b'{"error": null, "detail": "nope"}', "error_in_200", EndpointUnavailable),
+        (b'{"message": "nope"}', "error_in_200", EndpointUnavailable),
+        (b'{"error": {"code": 429, "message": "slow"}}', "rate_limited", RateLimited),
+        (b'{"error": {"code": 400, "message": "n must be 1"}}', "too_many_choices", TooManyChoices),
+        (
+            b'{"choices": [{"text": "", "error": {"message": "upstream"}}]}',
+            "broken_off",
+            EndpointUnavailable,
+        ),
         (b'{"choices": []}', "no_choices", UnusableReply),
         (b'{"choices": null}', "no_choices", UnusableReply),
     ],
@@ -212,14 +287,42 @@ def test_choices_come_by_their_index_and_finish_reasons_in_one_vocabulary():
 def test_a_200_may_hold_no_answer(content, kind, error):
     """An error in a success body is an error."""
     with pytest.raises(error) as caught:
-        replies.parse(content)
+        replies.parse(content, 3)
 
     assert caught.value.kind == kind
 
 
-def test_long_words_of_a_server_are_cut():
-    """A page of HTML does not fill the database."""
-    assert len(str(replies.fault(500, b"x" * 10_000, None, 1))) < 600
+def test_a_refusal_has_words_of_its_own():
+    """They are kept, and the answer is told as refused."""
+    message = {"content": None, "refusal": "I cannot"}
+    body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+    choice = replies.parse(json.dumps(body).encode()).choices[0]
+
+    assert (choice.text, choice.finish_reason) == ("I cannot", "refusal")
+
+
+NAMES = [
+    *("message", "content", "index", "finish_reason", "error", "code", "type", "text"),
+    *("reasoning", "refusal", "usage", "prompt_tokens", "choices"),
+]
+ODD = st.recursive(
+    st.sampled_from([None, True, 429, 10**40, 1.5, "", "x", "<think>", "\n</think>a", "length"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(ODD, max_size=3), ODD, st.sampled_from([400, 413, 422, 429, 500, 501, 503]))
+def test_no_json_whatever_is_a_mistake_of_ours(choices, error, status):
+    """Each body is read as choices or as an error of the server."""
+    content = json.dumps({"choices": choices, "error": error, "usage": error}).encode()
+
+    with contextlib.suppress(MemoprobeError):
+        assert replies.parse(content, 3).choices
+    assert isinstance(replies.fault(status, content, None, 3), MemoprobeError)
 
 
 def test_dialects_are_told_by_the_list_of_models():
@@ -233,3 +336,4 @@ def test_dialects_are_told_by_the_list_of_models():
     assert dialects.recognize([]) is dialects.PLAIN
     assert dialects.context_length(dialects.PLAIN, vllm) is None
     assert dialects.context_length(dialects.DIALECTS[0], {"meta": 3}) is None
+    assert dialects.recognize([{"owned_by": ["vllm"]}, {"owned_by": {}}]) is dialects.PLAIN

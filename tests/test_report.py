@@ -489,7 +489,7 @@ def test_page_shows_what_there_is(data, page):
 
 def test_correction_is_named_where_it_is_known():
     """A family says how its p-values were adjusted."""
-    one = small(corrections={"memorization": "holm"})
+    one = small(corrections={("memorization", "mean"): "holm"})
 
     assert re.search(r"confirmatory, family of 1, holm<", render(one))
 
@@ -533,7 +533,7 @@ def hostile(text):
         curves=[replace(c, **names) for c in one.curves],
         comparisons=[comparison],
         examples=[replace(shown, **names, levels=levels)],
-        corrections={text: text},
+        corrections={(text, text): text},
     )
 
 

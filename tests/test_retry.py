@@ -1,6 +1,7 @@
 """Check which errors are tried again, and when."""
 
 import random
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -25,6 +26,11 @@ def unavailable(kind):
         ({"retry-after": "Thu, 01 Jan 2026 12:00:30 GMT"}, 30.0),
         ({"retry-after": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "1e3"}, None),
+        ({"retry-after": "\u0664"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "Thu Jan  1 12:00:30 2026"}, 30.0),
         ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -1200"}, None),
         ({}, None),
     ],
@@ -32,6 +38,38 @@ def unavailable(kind):
 def test_retry_after_comes_in_seconds_milliseconds_or_as_a_date(headers, seconds):
     """All forms that servers send are read; nonsense is none."""
     assert retry.retry_after_s(headers, NOW) == seconds
+
+
+def test_a_date_without_a_zone_is_greenwich_s(monkeypatch):
+    """HTTP's older form of a date names no zone, and the machine's own is not meant."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+
+    found = retry.retry_after_s({"retry-after": "Thu Jan  1 12:00:30 2026"}, NOW)
+
+    monkeypatch.undo()
+    time.tzset()
+    assert found == 30.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 20s. Visit", 20.0),
+        ("please try again in 6ms.", 0.006),
+        ("Please try again in 7m12s.", 432.0),
+        ("try again in 1h2m3.5s", 3723.5),
+        ("Please retry in 34.074824224s.", 34.074824224),
+        ("retry after 2 minutes", 120.0),
+        ("try again in 3 seconds", 3.0),
+        ('"retryDelay": "34s"', 34.0),
+        ("try again in a moment", None),
+        ("it took 20s", None),
+    ],
+)
+def test_a_wish_to_wait_in_words(text, seconds):
+    """As hosted services write it where they send no header."""
+    assert retry.wait_in_words_s(text) == (seconds if seconds is None else pytest.approx(seconds))
 
 
 def test_waits_grow_with_jitter_up_to_a_limit():
@@ -72,6 +110,7 @@ def test_attempts_end():
     assert not retry.may_retry(unavailable("timeout"), 2)
     assert retry.may_retry(unavailable("server_error"), 4)
     assert not retry.may_retry(unavailable("server_error"), 5)
+    assert not retry.may_retry(unavailable("internal"), 1)
     assert not retry.may_retry(RequestRejected("x", kind="bad_request", phase="status"), 0)
 
 

@@ -10,10 +10,11 @@ from memoprobe import benchmarks, languages
 from memoprobe.answers import reference_code
 from memoprobe.metrics import METRICS
 from memoprobe.perturbations import PERTURBATIONS
-from memoprobe.records import TEXT_SLOT, Response, Sample, Variant
-from memoprobe.scoring import Reading, floor, score_sample
+from memoprobe.records import TEXT_SLOT, Failure, Response, Sample, Variant, state
+from memoprobe.scoring import Reading, failed, floor, score_sample
 from tests.local import SHARED, needs_shared
 
+BY_EDITS = ["levenshtein", "token_levenshtein"]
 CHAT = Reading(interface="chat")
 COMPLETIONS = Reading(interface="completions")
 REPAIR = Sample(
@@ -82,8 +83,8 @@ def original(sample):
 def values(sample, variants, reply, reading):
     """The performance of ``reply(variant)`` by level and metric."""
     responses = [respond(sample, level, reply(variant)) for level, variant in variants.items()]
-    scores = score_sample(sample, variants, responses, list(METRICS), reading)
-    assert len(scores) == len(METRICS) * len(variants)
+    scores = list(score_sample(sample, variants, responses, BY_EDITS, reading))
+    assert len(scores) == len(BY_EDITS) * len(variants)
     return [score.value for score in scores]
 
 
@@ -116,8 +117,8 @@ def test_a_perfect_repairer_is_perfect(wrapper, interface):
 
     assert len(variants) >= 3
     assert set(mapped) == {1.0}
-    assert set(unmapped[: len(METRICS)]) == {1.0}
-    assert max(unmapped[len(METRICS) :]) < 1.0
+    assert set(unmapped[: len(BY_EDITS)]) == {1.0}
+    assert max(unmapped[len(BY_EDITS) :]) < 1.0
 
 
 def coder(sample, form):
@@ -169,7 +170,7 @@ def test_a_perfect_repairer_of_quixbugs_is_perfect(wrapper, tmp_path):
         assert set(values(sample, variants, reply, CHAT)) == {1.0}, sample.sample_id
         if len(variants) > 1:
             unmapped = values(sample, variants, reply, replace(CHAT, map_back=False))
-            assert max(unmapped[len(METRICS) :]) < 1.0, sample.sample_id
+            assert max(unmapped[len(BY_EDITS) :]) < 1.0, sample.sample_id
 
 
 @needs_shared
@@ -228,17 +229,31 @@ UNANSWERED = [
 
 
 @pytest.mark.parametrize(("text", "finish_reason"), UNANSWERED)
-def test_unanswered_responses_are_left_out_or_zero(text, finish_reason):
-    """Truncated, empty and refused answers have no score, or 0.0 by choice."""
+def test_unanswered_responses_are_marked(text, finish_reason):
+    """Truncated, empty and refused answers have 0.0, marked as none, and their state as rule."""
     variants = {0: original(REPAIR)}
     responses = [respond(REPAIR, 0, text, finish_reason), respond(REPAIR, 0, REPAIR.reference)]
-    zero = replace(CHAT, unanswered="zero")
 
-    (score,) = score_sample(REPAIR, variants, responses, ["levenshtein"], CHAT)
-    both = score_sample(REPAIR, variants, responses, ["levenshtein"], zero)
+    none, one = score_sample(REPAIR, variants, responses, ["levenshtein"], CHAT)
 
-    assert score.value == 1.0
-    assert [(score.value, score.rule) for score in both] == [(0.0, "unanswered"), (1.0, "bare")]
+    assert (none.value, none.answered, none.rule) == (0.0, False, state(responses[0]))
+    assert (one.value, one.answered, one.rule) == (1.0, True, "bare")
+
+
+@pytest.mark.parametrize("permanent", [True, False])
+def test_a_slot_that_failed_for_good_is_marked(permanent):
+    """It has 0.0 that counts by choice; a server's trouble says nothing of the model."""
+    failure = Failure(
+        key=b"k", model="m", benchmark="b", sample_id=REPAIR.sample_id, perturbation="p",
+        level=2, repeat=1, answer=3, kind="context_overflow", phase="reply", detail="too long",
+        attempts=1, permanent=permanent,
+    )  # fmt: skip
+
+    found = list(failed(REPAIR, failure, ["levenshtein", "label"]))
+
+    assert [(s.level, s.answer, s.value, s.answered, s.rule) for s in found] == (
+        [(2, 3, 0.0, False, "failed")] if permanent else []
+    )
 
 
 def test_each_response_has_a_score_of_its_own():
@@ -247,7 +262,7 @@ def test_each_response_has_a_score_of_its_own():
     texts = [REPAIR.reference, REPAIR.text, REPAIR.reference]
     responses = [respond(REPAIR, 0, text, answer=k) for k, text in enumerate(texts)]
 
-    scores = score_sample(REPAIR, variants, responses, ["token_levenshtein"], CHAT)
+    scores = list(score_sample(REPAIR, variants, responses, ["token_levenshtein"], CHAT))
 
     assert [score.answer for score in scores] == [0, 1, 2]
     assert scores[0].value == scores[2].value == 1.0
@@ -256,13 +271,35 @@ def test_each_response_has_a_score_of_its_own():
     assert (scores[0].model, scores[0].perturbation, scores[0].repeat) == ("m", "p", 1)
 
 
-def test_a_sample_without_a_reference_has_no_scores():
-    """A reference is never invented."""
+def test_a_sample_without_a_reference_is_scored_against_itself():
+    """Level 0 leaves its own answer out; every level is a mean over the level-0 answers."""
+    sample = replace(REPAIR, reference=None)
+    texts = ["def f(x):\n    return x\n", "def f(x):\n    return x\n", "def f(y):\n    return 1\n"]
+    later = Variant(
+        benchmark="b", sample_id=sample.sample_id, perturbation="p", level=1, text=sample.text,
+        distance=0.0, edit_share=0.0, rename_map={},
+    )  # fmt: skip
+    responses = [respond(sample, 0, text, answer=k) for k, text in enumerate(texts, 1)]
+    responses.append(respond(sample, 1, texts[2]))
+    alike = METRICS["token_levenshtein"](texts[0], texts[2], "python")
+
+    found = score_sample(
+        sample, {0: original(sample), 1: later}, responses, ["token_levenshtein"], CHAT
+    )
+
+    expected = [(1 + alike) / 2, (1 + alike) / 2, alike, (1 + 2 * alike) / 3]
+    assert [score.value for score in found] == pytest.approx(expected)
+
+
+def test_a_single_answer_has_nothing_to_be_compared_with():
+    """One level-0 answer alone has no score; the next level has, against it."""
     sample = replace(REPAIR, reference=None)
 
-    assert (
-        score_sample(sample, {0: original(sample)}, [respond(sample, 0, "x")], METRICS, CHAT) == []
+    alone = score_sample(
+        sample, {0: original(sample)}, [respond(sample, 0, "x = 1")], BY_EDITS, CHAT
     )
+
+    assert list(alone) == []
 
 
 def equal(code, reference, language):

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from memoprobe.stats.cluster import clustered_difference, clustered_mean
+from memoprobe.stats.cluster import Group, clustered_difference, clustered_mean
 from memoprobe.stats.correction import benjamini_hochberg, bonferroni, holm
 from memoprobe.stats.interval import mean_interval, welch_difference
 from memoprobe.stats.paired import (
@@ -380,7 +380,7 @@ def test_clustered_intervals_cover():
     for _ in range(800):
         a, b = in_clusters(rng), in_clusters(rng)
         mean = clustered_mean(a, clusters, rng)
-        difference = clustered_difference((a, clusters), (b, clusters), rng)
+        difference = clustered_difference(Group(a, clusters), Group(b, clusters), rng)
         means.append(mean.low <= 0 <= mean.high)
         differences.append(difference.low <= 0 <= difference.high)
         small.append(difference.p_value <= 0.05)
@@ -396,7 +396,7 @@ def test_lone_items_need_no_clusters():
     a, b = rng.normal(size=9).tolist(), rng.normal(size=7).tolist()
 
     assert clustered_mean(a, list(range(9)), rng) == mean_interval(a)
-    found = clustered_difference((a, list("abcdefghi")), (b, list("abcdefg")), rng)
+    found = clustered_difference(Group(a, list("abcdefghi")), Group(b, list("abcdefg")), rng)
     assert found == welch_difference(a, b)
 
 
@@ -406,7 +406,7 @@ def test_two_clusters_are_too_few():
 
     assert clustered_mean([1, 2, 3], ["a", "a", "b"], rng) == (2, None, None)
     assert clustered_mean([1, 1, 1, 1], ["a", "a", "b", "c"], rng) == (1, None, None)
-    found = clustered_difference(([1, 2, 3], [0, 0, 1]), ([1, 2, 4], [0, 1, 2]), rng)
+    found = clustered_difference(Group([1, 2, 3], [0, 0, 1]), Group([1, 2, 4], [0, 1, 2]), rng)
     assert (found.estimate, found.p_value) == (pytest.approx(-1 / 3), None)
 
 

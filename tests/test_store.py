@@ -9,7 +9,7 @@ import pytest
 
 from memoprobe.errors import StoreError, StoreUnavailable
 from memoprobe.records import Failure, Response, Sample, Variant
-from memoprobe.store import open_store, opening, results
+from memoprobe.store import counts, open_store, opening, results
 from memoprobe.store.database import Cell, PlanRow, connect
 from memoprobe.store.writer import Writer
 
@@ -133,6 +133,18 @@ def test_lasting_failures_close_a_slot_until_they_are_retried(store):
     assert store.closed("m", sample(), retry_failed=True) == set()
 
 
+@pytest.mark.parametrize("kind", ["cancelled", "internal"])
+def test_what_is_no_server_s_doing_is_asked_again_and_told_meanwhile(store, kind):
+    """Without being asked to retry; it also takes the place of a failure that closed the slot."""
+    store.add_samples([sample()])
+    store.save(failure(permanent=True))
+    store.save(failure(permanent=False, kind=kind))
+    store.flush()
+
+    assert store.query("SELECT kind FROM failures") == [{"kind": kind}]
+    assert store.closed("m", sample(), retry_failed=False) == set()
+
+
 def test_an_edited_sample_supersedes_and_may_come_back(store):
     """The older one leaves the views and keeps its answers; labels are updated in place."""
     old, new = sample(), sample(text="x = 2")
@@ -159,7 +171,7 @@ def test_status_counts_answers(store):
     store.save(response(key=b"4", repeat=3, text=" "), failure(key=b"5", repeat=3, answer=2))
     store.flush()
 
-    (row,) = results.status(store)
+    (row,) = counts.status(store)
 
     assert row == {
         **CELL._asdict(),
@@ -182,7 +194,7 @@ def test_rejections_are_counted(store):
     store.save_rejected(sample(sample_id="s2"), "rename", {"lost a number": 1})
     store.flush()
 
-    assert results.rejected(store) == {("b", "rename"): {"lost a number": 3}}
+    assert counts.rejected(store) == {("b", "rename"): {"lost a number": 3}}
 
 
 def test_info_is_read_back(store):
@@ -427,7 +439,7 @@ def test_names_may_hold_half_a_surrogate(store):
     assert store.variants(half, half, "rename") == [shape]
     assert list(store.responses(cell)) == [(half, [answer])]
     assert store.complete(half, 1, 1) == {(half, half, "rename")}
-    assert [row["benchmark"] for row in results.status(store)] == [half]
+    assert [row["benchmark"] for row in counts.status(store)] == [half]
     assert next(results.rows_of(store, "responses"))["sample_id"] == half
 
 
@@ -440,10 +452,10 @@ def test_a_plan_is_replaced_for_the_model_and_benchmark_it_names(store):
     for n, (sample_id, repeat, answer) in enumerate(places):
         store.save(response(key=b"%d" % n, sample_id=sample_id, repeat=repeat, answer=answer))
     store.flush()
-    counts = ("samples", "planned", "answered", "left")
-    before = {row["model"]: [row[name] for name in counts] for row in results.status(store)}
+    names = ("samples", "planned", "answered", "left")
+    before = {row["model"]: [row[name] for name in names] for row in counts.status(store)}
     store.replace_plan({PlanRow(CELL, 0, 1, 2): ["s2"]})
-    after = {row["model"]: [row[name] for name in counts] for row in results.status(store)}
+    after = {row["model"]: [row[name] for name in names] for row in counts.status(store)}
 
     assert before == {"m": [2, 8, 8, 0], "m2": [1, 1, 0, 1]}
     assert after == {"m": [1, 2, 2, 0], "m2": [1, 1, 0, 1]}

@@ -11,7 +11,12 @@ from memoprobe.benchmarks.sources import Benchmark, Options, Skipped
 from memoprobe.records import TEXT_SLOT, Sample
 
 _CATEGORY = "code generation"
-_TRAIN = range(601, 975)  # MBPP's ids by split: 1-10 prompt, 11-510 test, 511-600 validation
+_SPLITS = {  # of MBPP, by task_id; the study uses train
+    "train": range(601, 975),
+    "test": range(11, 511),
+    "validation": range(511, 601),
+    "prompt": range(1, 11),
+}
 
 
 def _read_humaneval(copy: Copy) -> Iterator[Row]:
@@ -54,30 +59,38 @@ def humaneval_sample(row: Row, _: Options) -> Sample | Skipped:
 
 
 def _read_mbpp(copy: Copy) -> Iterator[Row]:
-    patterns = "mbpp.jsonl", "sanitized-mbpp.json", "mbpp/mbpp.jsonl", "full/*.parquet"
-    for place, row in copy.rows(*patterns, "sanitized/*.parquet"):
-        is_full = "text" in row
-        prose, setup = ("text", "test_setup_code") if is_full else ("prompt", "test_imports")
-        kinds = {"task_id": int, prose: str, "code": str, setup: str if is_full else list}
-        files.require(row, kinds | {"test_list": list}, place)
-        for line in row["test_list"]:
-            files.require({"test_list": line}, {"test_list": str}, place)
-        yield {
-            "task_id": row["task_id"],
-            "text": row[prose],
-            "code": row["code"],
-            "setup": row[setup] if is_full else "\n".join(row[setup]),
-            "asserts": row["test_list"],
-        }
+    """Yield the rows of both versions, the full and the sanitized one, as far as they are there."""
+    for place, row in copy.rows("*mbpp.json*", "mbpp/*mbpp.json*", "*/*.parquet"):
+        yield _mbpp_row(row, place)
 
 
-def mbpp_sample(row: Row, _: Options) -> Sample | Skipped:
-    """Return a row of MBPP, of either layout, as a sample; only of its train split, as the study.
+def _mbpp_row(row: Row, place: str) -> Row:
+    is_full = "text" in row
+    prose, setup = ("text", "test_setup_code") if is_full else ("prompt", "test_imports")
+    kinds = {"task_id": int, prose: str, "code": str, setup: str if is_full else list}
+    files.require(row, kinds | {"test_list": list}, place)
+    for key in ("test_list",) if is_full else ("test_list", "test_imports"):
+        for line in row[key]:
+            files.require({key: line}, {key: str}, place)
+    return {
+        "version": "full" if is_full else "sanitized",
+        "task_id": row["task_id"],
+        "text": row[prose],
+        "code": row["code"],
+        "setup": row[setup] if is_full else "\n".join(row[setup]),
+        "asserts": row["test_list"],
+    }
 
-    The first assert is context, for nothing else names the function.
+
+def mbpp_sample(row: Row, options: Options) -> Sample | Skipped:
+    """Return a row of MBPP, of either version and layout, as a sample.
+
+    The first assert is context by default, for nothing else names the function.
     """
-    if row["task_id"] not in _TRAIN:
-        return Skipped("not of the train split (task_id 601 to 974), which the study uses")
+    split = next((name for name, ids in _SPLITS.items() if row["task_id"] in ids), "unknown")
+    for option, value in (("version", row["version"]), ("split", split)):
+        if options[option] != value:
+            return Skipped(f"of the {option} {value}")
     code = languages.tidy(row["code"])
     names = {piece.name for piece in languages.pieces(code, "python")} - {None}
     called = [name for line in row["asserts"] for name in languages.tokens(line, "python")]
@@ -85,6 +98,7 @@ def mbpp_sample(row: Row, _: Options) -> Sample | Skipped:
     if entry is None:
         return Skipped("its tests call no function that its code defines")
     tests = {"kind": "asserts", "setup": row["setup"], "asserts": row["asserts"]}
+    first = f"{TEXT_SLOT}\n\nYour code should pass this test:\n{row['asserts'][0]}"
     return Sample(
         benchmark="mbpp",
         sample_id=str(row["task_id"]),
@@ -92,7 +106,7 @@ def mbpp_sample(row: Row, _: Options) -> Sample | Skipped:
         language="python",
         input_kind="prose",
         text=row["text"].strip(),
-        context=f"{TEXT_SLOT}\n\nYour code should pass this test:\n{row['asserts'][0]}",
+        context=first if options["test"] == "first" else "",
         reference=code,
         tests=json.dumps(tests),
         entry_point=entry,
@@ -109,7 +123,7 @@ HUMANEVAL = Benchmark(
     reference="the canonical solution with its signature",
     tests="a check function",
     rows=164,
-    characters=700,
+    characters=550,
     hub=Hub(id="openai/openai_humaneval", files=(("openai_humaneval/test-*.parquet",),)),
     licence="MIT",
     source="https://github.com/openai/human-eval",
@@ -127,10 +141,18 @@ MBPP = Benchmark(
     reference="the code of the row",
     tests="assert statements",
     rows=374,
-    characters=300,
-    hub=Hub(id="google-research-datasets/mbpp", files=(("full/*.parquet",),)),
+    characters=280,
+    hub=Hub(
+        id="google-research-datasets/mbpp",
+        files=(("full/*.parquet", "sanitized/*.parquet"), ("full/*.parquet",)),
+    ),
     licence="CC BY 4.0",
     source="https://github.com/google-research/google-research/tree/master/mbpp",
+    options={
+        "version": ("full", "sanitized"),
+        "split": tuple(_SPLITS),
+        "test": ("first", "none"),  # the assert in the prompt
+    },
     read=_read_mbpp,
     sample=mbpp_sample,
 )

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +12,9 @@ from memoprobe.errors import BenchmarkError
 
 MAX_BYTES = 512 * 2**20  # of one line, or of a file that is read as a whole, decompressed
 MAX_TOTAL = 32 * 2**30  # of one file that is streamed, decompressed
-_BATCH = 64  # rows of a parquet file in memory at once
+_BATCH_BYTES = 2**20  # of a parquet file in memory at once, by its mean row; at least a row
+_BATCH_ROWS = 256  # likewise at most
+_BUFFER_BYTES = 2**20  # read of a parquet column at once; without it, the column's whole row group
 _KINDS: Mapping[type, str] = {
     str: "a text",
     int: "an integer",
@@ -31,10 +33,14 @@ Placed = tuple[str, dict[str, Any]]
 class Copy:
     """Hold a copy of a benchmark's data, a folder or its one file; remember what was read of it."""
 
-    def __init__(self, root: Path, what: str) -> None:
-        """Open the copy at ``root``; ``what`` names in errors what it should be a copy of."""
+    def __init__(self, root: Path, what: str, names: Iterable[str] | None = None) -> None:
+        """Open the copy at ``root``; ``what`` names in errors what it should be a copy of.
+
+        With ``names``, other files in the folder are not part of the copy.
+        """
         self.root = root
         self.what = what
+        self.names = None if names is None else frozenset(names)
         self.hashes: dict[str, str] = {}  # SHA-256 of each file read, by its name in the copy
 
     def find(self, *patterns: str) -> list[Path]:
@@ -46,17 +52,21 @@ class Copy:
         if self.root.is_file():
             return [self.root]
         for pattern in patterns:
-            if found := sorted(path for path in self.root.glob(pattern) if path.is_file()):
+            if found := sorted(path for path in self.root.glob(pattern) if self._holds(path)):
                 return found
-        state = "holds none of" if self.root.is_dir() else "does not exist; looked there for"
+        state = "holds none of" if self.root.is_dir() else "no such folder; looked there for"
         msg = f"{self.root}: {state} {', '.join(patterns)}; give the file or folder of {self.what}"
         raise BenchmarkError(msg)
+
+    def _holds(self, path: Path) -> bool:
+        return path.is_file() and (self.names is None or self.name(path) in self.names)
 
     def name(self, path: Path) -> str:
         """Return a file's name within the copy, with forward slashes."""
         return path.name if path == self.root else path.relative_to(self.root).as_posix()
 
-    def _noted(self, path: Path) -> Path:
+    def noted(self, path: Path) -> Path:
+        """Return ``path``, with its hash among those of the files read."""
         name = self.name(path)
         if name not in self.hashes:
             try:
@@ -66,13 +76,16 @@ class Copy:
                 raise _unreadable(path, error) from error
         return path
 
-    def text(self, path: Path) -> str:
-        """Return a file's content as text, without a byte order mark."""
-        return read_text(self._noted(path))
+    def text(self, path: Path, *, fallback: str | None = None) -> str:
+        """Return a file's content as text, without a byte order mark.
+
+        Where it is not UTF-8, it is read as ``fallback``, or refused if that is None.
+        """
+        return read_text(self.noted(path), fallback=fallback)
 
     def lines(self, path: Path) -> Iterator[tuple[str, str]]:
         """Yield the lines of a text file with their places, streamed; blank ones are left out."""
-        return lines(self._noted(path))
+        return lines(self.noted(path))
 
     def rows(self, *patterns: str, columns: Sequence[str] | None = None) -> Iterator[Placed]:
         """Yield the rows of all files that ``find`` gives, each with its place.
@@ -91,7 +104,7 @@ class Copy:
 
     def rows_of(self, path: Path, columns: Sequence[str] | None = None) -> Iterator[Placed]:
         """Yield the rows of one file, see ``rows``."""
-        self._noted(path)
+        self.noted(path)
         if path.suffix == ".parquet":
             return parquet_rows(path, columns)
         is_array = ".jsonl" not in path.suffixes and _begins_with(path, b"[")
@@ -144,19 +157,21 @@ def _too_large(place: object) -> BenchmarkError:
     )
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, fallback: str | None = None) -> str:
     """Return a file's content as text, without a byte order mark.
 
     Raises:
-        BenchmarkError: It is not UTF-8.
+        BenchmarkError: It is not UTF-8, and there is no other encoding as ``fallback``.
     """
-    return _decoded(read_bytes(path), path)
+    return _decoded(read_bytes(path), path, fallback)
 
 
-def _decoded(data: bytes, place: object) -> str:
+def _decoded(data: bytes, place: object, fallback: str | None = None) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if fallback is not None:
+            return data.decode(fallback, "replace")
         msg = f"{place}: not UTF-8 (byte {error.start}); save it as UTF-8"
         raise BenchmarkError(msg) from error
 
@@ -176,9 +191,10 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
             place = f"{path}, line {number}"
             if len(line) > MAX_BYTES or total > MAX_TOTAL:
                 raise _too_large(place)
-            text = _decoded(line, place).rstrip("\r\n")
-            if text.strip():
-                yield place, text
+            texts = [_decoded(line, place).rstrip("\r\n")]
+            del line  # nor is the text held here while it is used: it may be 20 MB
+            if texts[0].strip():
+                yield place, texts.pop()
 
 
 def json_lines(path: Path) -> Iterator[Placed]:
@@ -188,7 +204,9 @@ def json_lines(path: Path) -> Iterator[Placed]:
         BenchmarkError: A line that is not blank is no JSON object.
     """
     for place, line in lines(path):
-        yield place, _object(parse_json(line, place), place)
+        rows = [_object(parse_json(line, place), place)]
+        del line
+        yield place, rows.pop()
 
 
 def json_object(path: Path) -> dict[str, Any]:
@@ -217,19 +235,34 @@ def parquet_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[P
 
     number = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        # Neither read ahead nor in threads: with rows of 20 MB either takes 60 MB more.
+        with parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file:
             names = file.schema_arrow.names
             wanted = names if columns is None else [name for name in columns if name in names]
             if not wanted:
                 msg = f"{path}: none of the columns {', '.join(columns or ())}; it has {names}"
                 raise BenchmarkError(msg)
-            for batch in file.iter_batches(_BATCH, columns=wanted):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield f"{path}, row {number}", row
+            for group in range(file.num_row_groups):
+                size = _batch_size(file.metadata.row_group(group), wanted, path)
+                for batch in file.iter_batches(size, [group], columns=wanted, use_threads=False):
+                    rows = batch.to_pylist()[::-1]
+                    del batch  # nothing large is held while the next is read
+                    while rows:
+                        number += 1
+                        yield f"{path}, row {number}", rows.pop()
     except (OSError, pyarrow.ArrowException) as error:
         msg = f"{path}: cannot be read as parquet: {error}"
         raise BenchmarkError(msg) from error
+
+
+def _batch_size(group: Any, wanted: Sequence[str], path: Path) -> int:  # noqa: ANN401  untyped
+    """Return how many rows of a row group are read at once, by the bytes of wanted columns."""
+    chunks = [group.column(number) for number in range(group.num_columns)]
+    sizes = [c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in wanted]
+    row_bytes = sum(sizes) // max(1, group.num_rows)
+    if row_bytes > MAX_BYTES:
+        raise _too_large(path)
+    return max(1, min(_BATCH_ROWS, int(_BATCH_BYTES // max(1, row_bytes))))
 
 
 def parse_json(text: str, place: str) -> Any:  # noqa: ANN401  any JSON value

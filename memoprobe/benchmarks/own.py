@@ -1,8 +1,24 @@
-"""Read a user's own benchmark: JSON Lines or parquet, one item a row."""
+"""Read a user's own benchmark: JSON Lines (or an array) or parquet, one item a row.
+
+A row has ``id`` and ``input``, and may have the other KEYS; null is the same as absent. Files
+with other names are read by a mapping, in the study file::
+
+    [[benchmarks]]
+    paths = ["part1.parquet", "part2.parquet"]
+    task = "code_generation"
+    fields = { id = "task_id", input = "question", reference = "answer" }
+
+On the left stands our key, on the right the column that takes its place. A key that is not
+mapped keeps its own name, and columns that are neither are ignored; without ``fields`` they
+are errors. A column that no row has is an error too. Nothing stands in for an ``id``: a row's
+number would tie its answers to another row once the file is sorted, cut or extended.
+
+``tests`` may also be the JSON text of the list, as parquet has no lists of mixed values.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +33,7 @@ from memoprobe.records import ANSWERED_WITH_CODE, Sample, Task
 
 _TEXTS = ("reference", "entry_point", "language", "context", "cluster", "date")
 KEYS = ("id", "input", "tests", "control", *_TEXTS)
+_LANGUAGES = {"c++": "cpp", "c#": "csharp", "js": "javascript", "py": "python", "golang": "go"}
 _CASES: dict[str, Mapping[str, type]] = {
     "calls": {"args": list, "expected": object},
     "stdio": {"stdin": str, "stdout": str},
@@ -37,8 +54,7 @@ def load(
         paths: Files of objects with ``id`` and ``input``, and optionally others of KEYS.
         task: What its items ask for. A code generation's input is prose, every other
             task's is code.
-        fields: Key -> the files' own name for it; of files that have it, other names than
-            those here and KEYS are ignored.
+        fields: Key -> the files' own name for it, see the module's docstring.
         selection: Which of the samples.
 
     Raises:
@@ -56,28 +72,39 @@ def load(
 def _samples(
     name: str, paths: Sequence[Path], task: Task, fields: Mapping[str, str]
 ) -> Iterator[Sample]:
+    for key in fields.keys() - set(KEYS):
+        msg = f"fields: unknown key {key!r}; known: {', '.join(KEYS)}"
+        raise BenchmarkError(msg)
     seen: dict[str, str] = {}
+    missing = set(fields.values())
     for path in paths:
         for place, row in Copy(path, "your own benchmark").rows_of(path):
+            missing -= row.keys()
             sample = _sample(_renamed(row, fields, place), place, name, task)
             if sample.sample_id in seen:
                 msg = f"{place}: id {sample.sample_id!r} stands already in {seen[sample.sample_id]}"
                 raise BenchmarkError(msg)
             seen[sample.sample_id] = place
             yield sample
+    if missing and seen:
+        listed = ", ".join(map(str, paths))
+        msg = f"{listed}: fields name columns that no row has: {', '.join(sorted(missing))}"
+        raise BenchmarkError(msg)
 
 
 def _renamed(row: Row, fields: Mapping[str, str], place: str) -> Row:
     """Return a row under our names; with a mapping, what it does not name is ignored."""
     if not fields:
         return row
-    for key, theirs in fields.items():
-        if key not in KEYS or theirs not in row:
-            of = f"names no known key {key!r}" if key not in KEYS else f"needs {theirs!r}"
-            msg = f"{place}: fields {of}; keys are {', '.join(KEYS)}, the row has {', '.join(row)}"
+    for key in ("id", "input"):
+        if fields.get(key, key) not in row:
+            has = ", ".join(map(repr, row))
+            msg = (
+                f"{place}: no {fields.get(key, key)!r}, the {key}; name it in fields; it has {has}"
+            )
             raise BenchmarkError(msg)
     kept = {key: row[key] for key in KEYS if key in row and key not in fields}
-    return kept | {key: row[theirs] for key, theirs in fields.items()}
+    return kept | {key: row[theirs] for key, theirs in fields.items() if theirs in row}
 
 
 def _holds_code(text: str, language: str) -> bool:
@@ -93,9 +120,14 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
         msg = f"{place}: unknown key {key!r}, nearest known: {near!r}; known: {', '.join(KEYS)}"
         raise BenchmarkError(msg)
     row = {key: value for key, value in row.items() if value is not None}
-    _check(row, place)
-    texts = {key: row[key] for key in _TEXTS if key in row}
-    texts["language"] = texts.get("language", "python").lower()
+    if isinstance(row.get("date"), date):  # parquet has dates
+        row["date"] = row["date"].isoformat()
+    if isinstance(row.get("tests"), str) and row["tests"].lstrip().startswith("["):
+        row["tests"] = files.parse_json(row["tests"], f"{place}: 'tests'")
+    day = _checked(row, place)
+    texts = {key: row[key] for key in _TEXTS if key in row} | {"date": day}
+    language = row.get("language", "python").lower()
+    texts["language"] = _LANGUAGES.get(language, language)
     is_code = task in ANSWERED_WITH_CODE
     # An answer of nothing but comments would be perfect.
     if is_code and "reference" in row and not _holds_code(row["reference"], texts["language"]):
@@ -114,10 +146,15 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
     )
 
 
-def _check(row: Row, place: str) -> None:
-    """Raise BenchmarkError unless the values have their types and are not empty."""
-    if isinstance(row.get("id"), bool) or not isinstance(row.get("id"), str | int | float):
-        msg = f"{place}: expected a text or a number under 'id'"
+def _checked(row: Row, place: str) -> str | None:
+    """Return the day of a row's date, None without one, if the values have their types.
+
+    Raises:
+        BenchmarkError: A value has not, or is empty where it must not be.
+    """
+    identity = row.get("id")
+    if isinstance(identity, bool) or not isinstance(identity, str | int | float) or identity == "":
+        msg = f"{place}: expected a text or a number under 'id', which must not be the row's number"
         raise BenchmarkError(msg)
     optional = dict.fromkeys(_TEXTS, str) | {"tests": list, "control": bool}
     kinds = {key: kind for key, kind in optional.items() if key in row}
@@ -126,7 +163,7 @@ def _check(row: Row, place: str) -> None:
         msg = f"{place}: 'input' is empty"
         raise BenchmarkError(msg)
     try:
-        datetime.fromisoformat(row.get("date", "2000-01-01"))
+        return datetime.fromisoformat(row["date"]).date().isoformat() if "date" in row else None
     except ValueError as error:
         msg = f"{place}: expected a date such as 2024-05-31 under 'date', found {row['date']!r}"
         raise BenchmarkError(msg) from error
@@ -134,7 +171,8 @@ def _check(row: Row, place: str) -> None:
 
 def _tests(row: Row, place: str) -> dict[str, Any]:
     """Return the tests in the form of ``Sample.tests``."""
-    tests: list[Any] = row["tests"]
+    # Parquet gives every test of a file the same keys, null where it has none of its own.
+    tests = [_without_null(test, "timeout_s") for test in row["tests"]]
     if all(isinstance(test, str) for test in tests):
         return {"kind": "asserts", "setup": "", "asserts": tests}
     for kind, keys in _CASES.items():
@@ -149,6 +187,11 @@ def _tests(row: Row, place: str) -> dict[str, Any]:
         " (and timeout_s, a number of seconds)"
     )
     raise BenchmarkError(msg)
+
+
+def _without_null(test: Any, key: str) -> Any:  # noqa: ANN401  any JSON value
+    is_null = isinstance(test, dict) and key in test and test[key] is None
+    return {k: v for k, v in test.items() if k != key} if is_null else test
 
 
 def _fits(test: Row, keys: Mapping[str, type]) -> bool:

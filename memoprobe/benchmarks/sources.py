@@ -1,7 +1,8 @@
 """Bring the rows of registered benchmarks into the user's data folder, and load samples of them.
 
 ``fetch`` reads a copy in its original layout once, from the hub or from a local folder, into
-``<home>/<name>/rows.jsonl`` with a ``manifest.json`` beside it; ``load`` reads only these.
+``<home>/<name>/rows-<hash>.jsonl`` with a ``manifest.json`` beside it; ``load`` reads only these.
+The manifest names the rows, so that putting it in place is the one moment of change.
 """
 
 import hashlib
@@ -9,12 +10,14 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from memoprobe.benchmarks import hub
-from memoprobe.benchmarks.files import Copy, Row, json_lines, json_object
+from memoprobe.benchmarks.files import Copy, Placed, Row, json_lines, json_object
 from memoprobe.benchmarks.hub import Hub
 from memoprobe.errors import BenchmarkError
 from memoprobe.records import Sample, Task, content_hash
@@ -47,6 +50,7 @@ class Benchmark:
     hub: Hub | None  # None: not there
     licence: str
     source: str
+    private: bool = False  # its texts must not be spread: reports and exports give its ids alone
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Switches by name, each with its values, the default first."""
     read: Callable[[Copy], Iterator[Row]]
@@ -60,11 +64,15 @@ class Fetched:
 
     benchmark: str
     licence: str
-    n_rows: int
-    repository: str | None  # of the hub; None for a local copy
-    commit: str | None
+    n_rows: int  # read and kept
+    n_used: int  # of them, by the options' defaults
+    skipped: dict[str, int]  # the others, by reason
     files: dict[str, str]  # SHA-256 of each file read, by its name in the source
-    sha256: str  # of rows.jsonl
+    sha256: str  # of the rows kept
+    repository: str | None = None  # of the hub; None for a local copy
+    revision: str | None = None
+    commit: str | None = None
+    note: str | None = None  # what the user should know of how they were had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,50 +110,78 @@ def fetch(benchmark: Benchmark, source: Path | None, home: Path) -> Fetched:
         BenchmarkError: The copy is not there or not what it should be, or ``home``
             cannot be written.
     """
-    brought = None
+    brought, names = None, None
     if source is None:
         brought = hub.bring(benchmark.name, benchmark.hub, benchmark.source)
-        source = brought.folder
-    copy = Copy(source, benchmark.source)
+        source, names = brought.folder, brought.files
+    copy = Copy(source, benchmark.source, names)
     folder = home / benchmark.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        n_rows, sha256 = _write_rows(benchmark.read(copy), folder / "rows.jsonl.part")
-        if not n_rows:
-            msg = f"{source}: no rows of {benchmark.name} in it"
-            raise BenchmarkError(msg)
-        fetched = Fetched(
-            benchmark=benchmark.name,
-            licence=benchmark.licence,
-            n_rows=n_rows,
-            repository=brought and brought.repository,
-            commit=brought and brought.commit,
-            files=dict(sorted(copy.hashes.items())),
-            sha256=sha256,
-        )
-        manifest = folder / "manifest.json.part"
-        manifest.write_text(json.dumps(asdict(fetched), indent=1), encoding="utf-8")
-        for name in ("rows.jsonl", "manifest.json"):
-            (folder / f"{name}.part").replace(folder / name)
+        with TemporaryDirectory(prefix=".fetch-", dir=folder) as parts:
+            fetched = replace(
+                _written(benchmark, copy, Path(parts, "rows")),
+                repository=brought and brought.repository,
+                revision=brought and brought.revision,
+                commit=brought and brought.commit,
+                note=brought and brought.note,
+            )
+            _put(fetched, Path(parts), folder)
     except OSError as error:
         msg = f"{folder}: cannot write the data of {benchmark.name}: {error.strerror}"
         raise BenchmarkError(msg) from error
     finally:
-        for part in folder.glob("*.part"):
-            part.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()  # where it is empty
     return fetched
 
 
-def _write_rows(rows: Iterable[Row], path: Path) -> tuple[int, str]:
-    """Write rows as JSON Lines; return their number and the file's SHA-256."""
+def _written(benchmark: Benchmark, copy: Copy, path: Path) -> Fetched:
+    """Write the rows of a copy as JSON Lines; count those that make samples."""
     n_rows, digest = 0, hashlib.sha256()
+    options = complete(benchmark, {})
+
+    def kept(row: Row) -> Sample | Skipped:
+        nonlocal n_rows
+        n_rows += 1
+        for part in (json.dumps(row, sort_keys=True).encode(), b"\n"):
+            digest.update(part)
+            file.write(part)
+        found = benchmark.sample(row, options)
+        if isinstance(found, Skipped):
+            return found
+        # Of a sample that is only counted, what may be large is not needed.
+        return replace(found, text="", context="", reference=None, tests=None)
+
     with path.open("wb") as file:
-        for row in rows:
-            line = json.dumps(row, sort_keys=True).encode() + b"\n"
-            n_rows += 1
-            digest.update(line)
-            file.write(line)
-    return n_rows, digest.hexdigest()
+        skipped = collect(map(kept, benchmark.read(copy)), Selection(limit=1)).skipped
+    if not n_rows:
+        msg = f"{copy.root}: no rows of {benchmark.name} in it"
+        raise BenchmarkError(msg)
+    return Fetched(
+        benchmark=benchmark.name,
+        licence=benchmark.licence,
+        n_rows=n_rows,
+        n_used=n_rows - sum(skipped.values()),
+        skipped=skipped,
+        files=dict(sorted(copy.hashes.items())),
+        sha256=digest.hexdigest(),
+    )
+
+
+def _put(fetched: Fetched, parts: Path, folder: Path) -> None:
+    """Put rows and manifest in place of earlier ones."""
+    rows = folder / _rows_name(fetched.sha256)
+    (parts / "manifest").write_text(json.dumps(asdict(fetched), indent=1), encoding="utf-8")
+    (parts / "rows").replace(rows)
+    (parts / "manifest").replace(folder / "manifest.json")
+    for old in folder.glob("rows*.jsonl"):
+        if old != rows:
+            old.unlink(missing_ok=True)
+
+
+def _rows_name(sha256: object) -> str:
+    return f"rows-{str(sha256)[:16]}.jsonl"
 
 
 def is_available(benchmark: Benchmark, home: Path) -> bool:
@@ -167,11 +203,16 @@ def load(benchmark: Benchmark, home: Path, selection: Selection = EVERYTHING) ->
         raise BenchmarkError(msg)
     options = complete(benchmark, selection.options)
     manifest = json_object(folder / "manifest.json")
-    path = folder / "rows.jsonl"
+    path = folder / _rows_name(manifest.get("sha256"))
     if _file_sha256(path) != manifest.get("sha256"):
         msg = f"{path}: not what was fetched (its SHA-256 differs from manifest.json); {mend}"
         raise BenchmarkError(msg)
-    return collect((benchmark.sample(row, options) for _, row in json_lines(path)), selection)
+
+    def sample(placed: Placed) -> Sample | Skipped:
+        return benchmark.sample(placed[1], options)
+
+    # With map, other than with a loop, no row is held while the next is read.
+    return collect(map(sample, json_lines(path)), selection)
 
 
 def complete(benchmark: Benchmark, options: Options) -> Options:
@@ -218,8 +259,8 @@ def collect(results: Iterable[Sample | Skipped], selection: Selection = EVERYTHI
 
     if selection.limit is None:
         samples = sorted(kept(), key=place)
-    else:
-        samples = heapq.nsmallest(selection.limit, kept(), key=place)
+    else:  # of none asked for it would look at none
+        samples = heapq.nsmallest(max(1, selection.limit), kept(), key=place)[: selection.limit]
     text = json.dumps(sorted(marks.items()))
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return Loaded(samples, dict(sorted(skipped.items())), fingerprint)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from memoprobe.demo.clauses import (
+from memoprobe.benchmarks.fresh_clauses import (
     NUMBER_ENDS,
     NUMBER_FILTERS,
     NUMBER_MAPS,

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,8 +17,15 @@ from typing import Self, TypeVar
 import aiohttp
 import openai
 
-from memoprobe.endpoints import dialects, replies, retry
-from memoprobe.endpoints.address import PATHS, Address, address, candidates
+from memoprobe.endpoints import dialects, redaction, replies, retry
+from memoprobe.endpoints.address import (
+    PATHS,
+    SHORTEST_SECRET,
+    Address,
+    address,
+    candidates,
+    proxy,
+)
 from memoprobe.errors import (
     ConfigError,
     EndpointDown,
@@ -32,7 +40,9 @@ from memoprobe.records import Interface, Request, Slot
 CONNECT_S = 10.0
 PROBE_S = 120.0  # for one token
 LOOK_S = 30.0  # for what a server says of itself
-
+MOST_BYTES = 2**24  # of a reply
+NOBODY = frozenset({"connect", "timeout", "dropped"})  # kinds of errors without a reply
+NO_API = frozenset({"bad_reply", "no_choices"})
 
 _Error = TypeVar("_Error", bound=MemoprobeError)
 
@@ -82,6 +92,8 @@ class Client:
     asked: str = field(init=False)  # likewise, as the study has it
     _place: Address = field(init=False)
     _headers: Mapping[str, str] = field(init=False)
+    _proxy: str | None = field(init=False)
+    _secret: re.Pattern[str] | None = field(init=False)
     _session: aiohttp.ClientSession | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -91,11 +103,22 @@ class Client:
     def _point(self, base_url: str) -> None:
         """Aim at a base URL; the SDK says which headers a request carries there."""
         self._place = address(base_url, self.api_key)
-        self.name = self._place.url
-        sdk = openai.AsyncOpenAI(base_url=self._place.url, api_key=self.api_key or "EMPTY")
+        way = proxy(self._place.url)
+        self._proxy = way.url if way else None
+        self._secret = redaction.pattern((*self._place.secrets, *(way.secrets if way else ())))
+        hidden = self.api_key if len(self.api_key or "") >= SHORTEST_SECRET else None
+        self.name = self._place.url.replace(hidden or "\0", redaction.REDACTED)
+        # What the environment says of proxies and certificates is no matter of these headers.
+        unused = openai.DefaultAsyncHttpxClient(trust_env=False)
+        sdk = openai.AsyncOpenAI(api_key=self.api_key or "EMPTY", http_client=unused)
         given = {} if self.api_key else self._place.headers  # one header: the key goes first
         headers = {**sdk.default_headers, **sdk.auth_headers, **given}
         self._headers = {key: value for key, value in headers.items() if isinstance(value, str)}
+        for header, value in self._headers.items():
+            if not value.isprintable():
+                mend = "look at the environment variables that begin with OPENAI_"
+                msg = f"{self.name}: the header {header} would not be one line: {mend}"
+                raise ConfigError(msg)
 
     @property
     def usage_sums_choices(self) -> bool:
@@ -125,10 +148,10 @@ class Client:
         server = await self.discover(served_model, interface)
         if not server.names or served_model in server.names:
             return
-        served = ", ".join(server.names)
+        served = redaction.words(", ".join(server.names), self._secret)
         msg = f"the server at {server.url} does not serve {served_model!r}; it serves: {served}"
         try:
-            reply = replies.parse(await self.probe(served_model, interface))
+            reply = await self.probe(served_model, interface)
         except MemoprobeError as error:
             raise ConfigError(msg) from error
         if reply.model != served_model:
@@ -145,16 +168,11 @@ class Client:
         while True:
             body = self._body(request, run)
             try:
-                content = await self.post(PATHS[request.interface], body, limit_s=limit)
+                return await self.ask(request.interface, body, limit_s=limit)
             except UnknownField as error:
                 if error.field not in body:
                     raise
                 self.unknown_fields.add(error.field)
-                continue
-            try:
-                return replies.parse(content)
-            except EndpointError as error:
-                raise self._redacted(error) from None
 
     def _body(self, request: Request, run: Sequence[Slot]) -> dict[str, object]:
         """Return the body of a call, without the fields that the server does not know."""
@@ -177,10 +195,24 @@ class Client:
                 body[replies.OPTIONAL[name]] = value
         return {**body, **self.extra_body}
 
+    async def ask(
+        self, interface: Interface, body: Mapping[str, object], *, limit_s: float
+    ) -> replies.Reply:
+        """Return the reply to one call.
+
+        Raises:
+            EndpointError: As of ``send``.
+            ConfigError: As of ``send``.
+        """
+        content = await self.post(PATHS[interface], body, limit_s=limit_s)
+        try:
+            return replies.parse(content, _choices(body))
+        except MemoprobeError as error:
+            raise self._redacted(error) from None
+
     async def post(self, path: str, body: Mapping[str, object], *, limit_s: float) -> bytes:
         """Return the body of a reply with status 200."""
-        n = body.get("n")
-        return await self._call("POST", path, body, limit_s, n if isinstance(n, int) else 1)
+        return await self._call("POST", path, body, limit_s, _choices(body))
 
     async def get(self, path: str) -> bytes:
         """Return the body of a reply with status 200."""
@@ -193,7 +225,7 @@ class Client:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),  # the flow limits what is open
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
-                trust_env=True,
+                proxy=self._proxy,  # not trust_env: that would take a key from .netrc as well
             )
         # Plain ASCII: half a surrogate pair goes as its escape, and the server decides.
         data = None if body is None else json.dumps(body).encode("ascii")
@@ -202,18 +234,20 @@ class Client:
                 asyncio.timeout(limit_s),
                 self._session.request(
                     method,
-                    self.name + path,
+                    self._place.url + path,
                     data=data,
                     params=self._place.query,
                     headers=self._headers,
                     allow_redirects=False,  # a redirected POST may arrive as a GET
                 ) as reply,
             ):
-                content = await reply.read()
+                content = await _body_of(reply)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            reason = os.strerror(error.errno) if error.errno else self._words(error)
-            detail = f"cannot reach {self.name}: {reason}"
+            detail = f"cannot reach {self.name}: {self._reason(error)}"
             raise EndpointUnavailable(detail, kind="connect", phase="connect") from None
+        except (aiohttp.InvalidURL, UnicodeError) as error:
+            msg = f"base URL {self.name!r}: its host is no name or address: {self._words(error)}"
+            raise ConfigError(msg) from None
         except TimeoutError:
             detail = f"no complete reply within the limit of {limit_s:g} s"
             raise EndpointUnavailable(detail, kind="timeout", phase="wait") from None
@@ -221,7 +255,7 @@ class Client:
             detail = f"the connection broke: {self._words(error)}"
             raise EndpointUnavailable(detail, kind="dropped", phase="wait") from None
         if 300 <= reply.status < 400:
-            to = self._redact(reply.headers.get("Location", "elsewhere"))
+            to = redaction.words(reply.headers.get("Location", "elsewhere"), self._secret)
             msg = f"{self.name} sends requests on to {to}: use that address"
             raise EndpointRefused(msg, status=reply.status)
         if reply.status >= 400:
@@ -231,16 +265,22 @@ class Client:
         return content
 
     def _words(self, error: Exception) -> str:
-        return self._redact(str(error) or type(error).__name__)
+        return redaction.words(str(error) or type(error).__name__, self._secret)
 
-    def _redact(self, text: str) -> str:
-        for secret in self._place.secrets:
-            text = text.replace(secret, "[redacted]")
-        return text
+    def _reason(self, error: aiohttp.ClientError) -> str:
+        """Return why a connection was not made; names and certificates have no system error."""
+        number = getattr(error, "errno", None) or 0
+        if number > 0 and not isinstance(error, aiohttp.ClientSSLError):
+            return os.strerror(number)
+        return getattr(error, "strerror", None) or self._words(error)
+
+    def redact(self, text: str) -> str:
+        """Return a text without what is secret of this endpoint."""
+        return redaction.redacted(text, self._secret)
 
     def _redacted(self, error: _Error) -> _Error:
         """Return an error without anything secret that the server put into its words."""
-        error.args = (self._redact(str(error)),)
+        error.args = (self._words(error),)
         return error
 
     async def discover(self, model: str | None = None, interface: Interface = "chat") -> Server:
@@ -259,12 +299,13 @@ class Client:
             self._point(url)
             try:
                 models = _model_list(await self.get("/models"))
-            except EndpointUnavailable as error:
+            except EndpointError as error:
                 if error.kind in {"connect", "timeout"}:
                     raise _down(self.name, error) from error
                 models = None
-            except MemoprobeError as error:
-                if isinstance(error, EndpointRefused) and error.status in {401, 403}:
+            except EndpointRefused as error:
+                # A key may be good for questions and not for the list of models.
+                if error.status in {401, 403} and not model:
                     raise
                 models = None
             if models is None and not (model and await self._serves(model, interface)):
@@ -293,21 +334,41 @@ class Client:
             defaults=dialects.defaults(dialect, about),
         )
 
-    async def probe(self, model: str, interface: Interface) -> bytes:
+    async def probe(self, model: str, interface: Interface) -> replies.Reply:
         """Return the reply to a request for one token."""
         body = {"model": model, "max_tokens": 1, **_question("Hi", interface)}
-        return await self.post(PATHS[interface], body, limit_s=min(PROBE_S, self.timeout_s))
+        return await self.ask(interface, body, limit_s=min(PROBE_S, self.timeout_s))
 
     async def _serves(self, model: str, interface: Interface) -> bool:
         try:
             await self.probe(model, interface)
-        except EndpointUnavailable as error:
-            if error.kind == "timeout":
+        except EndpointError as error:
+            if error.kind in NOBODY:
                 raise _down(self.name, error) from error
-        except MemoprobeError as error:
-            # A complaint about anything but the path shows that the path is right.
-            return not (isinstance(error, EndpointRefused) and error.status in {404, 405})
+            # A page of a web site is no API; any other complaint shows that the path is right.
+            return error.kind not in NO_API
+        except EndpointRefused as error:
+            if error.status in {401, 403}:
+                raise
+            return error.status not in {404, 405}
         return True
+
+
+async def _body_of(reply: aiohttp.ClientResponse) -> bytes:
+    """Return the body of a reply, of whatever a server sends not more than fits into memory."""
+    chunks, size = [], 0
+    while chunk := await reply.content.readany():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MOST_BYTES:
+            detail = f"a reply of more than {MOST_BYTES // 2**20} MiB"
+            raise EndpointUnavailable(detail, kind="bad_reply", phase="wait", status=reply.status)
+    return b"".join(chunks)
+
+
+def _choices(body: Mapping[str, object]) -> int:
+    n = body.get("n")
+    return n if isinstance(n, int) else 1
 
 
 def _question(prompt: str, interface: Interface) -> dict[str, object]:
@@ -316,7 +377,7 @@ def _question(prompt: str, interface: Interface) -> dict[str, object]:
     return {"prompt": prompt}
 
 
-def _down(name: str, error: EndpointUnavailable) -> EndpointDown:
+def _down(name: str, error: EndpointError) -> EndpointDown:
     return EndpointDown(str(error) if name in str(error) else f"{name}: {error}")
 
 

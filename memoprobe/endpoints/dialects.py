@@ -44,7 +44,7 @@ DIALECTS = (
 
 def recognize(models: Sequence[Mapping[str, object]]) -> Dialect:
     """Return the dialect of a server from its list of models, PLAIN where none is known."""
-    owners = {model.get("owned_by") for model in models}
+    owners = [model.get("owned_by") for model in models]
     return next((dialect for dialect in DIALECTS if dialect.owned_by in owners), PLAIN)
 
 

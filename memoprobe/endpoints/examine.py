@@ -1,6 +1,5 @@
 """Find out what an endpoint is and can, for ``memoprobe check``."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -109,8 +108,7 @@ def _body(model: str, interface: Interface, **more: object) -> Mapping[str, obje
 
 
 async def _send(client: Client, interface: Interface, body: Mapping[str, object]) -> replies.Reply:
-    content = await client.post(PATHS[interface], body, limit_s=client.timeout_s)
-    return replies.parse(content)
+    return await client.ask(interface, body, limit_s=client.timeout_s)
 
 
 async def _answers(client: Client, model: str, interface: Interface) -> Finding:
@@ -160,7 +158,7 @@ async def _prompt_log_probabilities(client: Client, model: str) -> Finding:
         content = await client.post(PATHS["completions"], body, limit_s=client.timeout_s)
     except MemoprobeError as error:
         return Finding(name=name, ok=False, detail=str(error), advice=advice)
-    values = _token_log_probabilities(json.loads(content))
+    values = _token_log_probabilities(replies.loads(content))
     finite = [value for value in values[1:] if isinstance(value, int | float) and value <= 0]
     ok = len(finite) >= len(KNOWN.split()) and len(set(finite)) > 1
     detail = f"{len(values)} entries for a text of {len(KNOWN)} characters"

@@ -1,10 +1,11 @@
 """Turn replies and errors into the outcomes of slots."""
 
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memoprobe.endpoints.replies import Reply
-from memoprobe.errors import EndpointError, EndpointUnavailable
+from memoprobe.errors import EndpointError, EndpointUnavailable, Mishandled
 from memoprobe.records import Failure, Request, Response, Slot
 
 Outcome = Response | Failure
@@ -76,3 +77,8 @@ def failure(request: Request, slot: Slot, error: EndpointError, attempts: int) -
         attempts=attempts,
         permanent=not isinstance(error, EndpointUnavailable),
     )
+
+
+def mishandled(error: Exception, redact: Callable[[str], str]) -> Mishandled:
+    """Return a mistake of our own with one reply as an error that holds its traceback."""
+    return Mishandled(redact("".join(traceback.format_exception(error))))

@@ -17,9 +17,9 @@ from memoprobe.pipeline import settings
 from memoprobe.plan import Design
 from memoprobe.records import Request, Sample, Variant
 from memoprobe.store import Store, open_store
+from memoprobe.store.counts import status
 from memoprobe.store.database import Cell, PlanRow
 from memoprobe.store.opening import told
-from memoprobe.store.results import status
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
 
@@ -83,6 +83,7 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
     with open_store(db, write=True) as store:
         agreed = settings.settle(store, settings.settings_of(study, samples))
         _remember(store, study, loaded)
+        settings.remember_families(store, study)
         designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
         store.replace_plan(dict(_plan_rows(study, samples, designs)))
         store.start()

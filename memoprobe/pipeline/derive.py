@@ -2,23 +2,35 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from memoprobe import answers, comparison, perturbations, scoring, sensitivity
-from memoprobe.comparison import Compared, Group
+from memoprobe.comparison import Compared, Group, Point
 from memoprobe.errors import ConfigError
 from memoprobe.metrics import METRICS
-from memoprobe.pipeline import settings
-from memoprobe.records import DEFAULT_POOL, Response, Sample, Sensitivity, Variant, state
+from memoprobe.pipeline import settings, workers
+from memoprobe.records import (
+    DEFAULT_POOL,
+    Failure,
+    Response,
+    Sample,
+    Score,
+    Sensitivity,
+    Variant,
+    state,
+)
 from memoprobe.scoring import Reading
 from memoprobe.sensitivity import Measured
-from memoprobe.store import Store, results
+from memoprobe.store import Store, counts, results
 from memoprobe.store.database import Cell, as_info
+from memoprobe.store.results import Treatment
 
 OPTIONS = ("unanswered", "names_mapped_back", "metrics")  # rows of run_info
-DEFAULT_METRICS = ("token_levenshtein", "levenshtein")
+DEFAULT_METRICS = ("token_levenshtein", "levenshtein", "label")
 
 
 def metric_names(chosen: Sequence[str]) -> Sequence[str]:
@@ -34,154 +46,220 @@ def metric_names(chosen: Sequence[str]) -> Sequence[str]:
     return chosen or DEFAULT_METRICS
 
 
+class Derived(NamedTuple):
+    """Say what scoring did that a user would not expect."""
+
+    remade: list[str]  # metrics whose stored scores were of an older version
+
+
 def score(
     store: Store,
     chosen: Sequence[str] = (),
     *,
     unanswered: scoring.Unanswered | None = None,
     map_back: bool | None = None,
-) -> None:
+    pool: workers.Pool = workers.DEFAULT,
+) -> Derived:
     """Score the planned answers, then measure the sensitivities and compare.
 
     All results of a database are made under the same options, which it remembers:
-    what is not given is as it was, and a metric chosen once stays. Readers see the
-    old results until all of the new ones are there.
+    what is not given is as it was, and a metric chosen once stays. Only what is missing is
+    scored: another metric leaves the stored ones, and a metric whose values changed with a
+    newer memoprobe is scored again. Readers see the old results until all of the new ones
+    are there.
     """
     info = store.info()
     before = {name: info.get(name) for name in OPTIONS}
     known = [name for name in json.loads(before["metrics"] or "[]") if name in METRICS]
     metrics = metric_names(list(dict.fromkeys([*known, *chosen])))
+    if map_back is None:
+        map_back = bool(json.loads(before["names_mapped_back"] or "true"))
     options = {
         "unanswered": unanswered or before["unanswered"] or "exclude",
-        "names_mapped_back": json.loads(before["names_mapped_back"] or "true")
-        if map_back is None
-        else map_back,
+        "names_mapped_back": map_back,
         "metrics": metrics,
     }
+    versions = results.versions(store)
+    old = [
+        name
+        for name in metrics
+        if versions.get(name, METRICS[name].version) != METRICS[name].version
+    ]
     with store.db.atomic():
-        # Under the same options, what was scored by other metrics stands.
         revision = results.revision(store)
-        stands = revision.facts == revision.results and all(
-            before[name] == as_info(options[name]) for name in OPTIONS[:2]
-        )
-        if not (chosen and stands):
+        is_current = revision.facts == revision.results
+        stands = is_current and before["names_mapped_back"] == as_info(map_back)
+        if not stands:
             results.clear(store)
-        _score_cells(store, chosen if chosen and stands else metrics, options)
+        missing = [name for name in metrics if not stands or name in old or name not in known]
+        _score_cells(store, missing, map_back=map_back, pool=pool)
         measure(store)
         store.set_info(options)
         results.mark_current(store)
+    return Derived(old if stands else [])
 
 
-def _score_cells(store: Store, metrics: Sequence[str], options: Mapping[str, Any]) -> None:
+def _score_cells(
+    store: Store, metrics: Sequence[str], *, map_back: bool, pool: workers.Pool
+) -> None:
     models = settings.stored_settings(store).get("models", {})
-    for plan in store.plans():
-        reading = Reading(
-            interface=models[plan.cell.model]["interface"],
-            unanswered=options["unanswered"],
-            map_back=options["names_mapped_back"],
-        )
-        _score_cell(store, plan.cell, metrics, reading)
+    for plan in store.plans() if metrics else ():
+        reading = Reading(interface=models[plan.cell.model]["interface"], map_back=map_back)
+        _score_cell(store, plan.cell, metrics, _Way(reading, pool))
 
 
-def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], reading: Reading) -> None:
+class _Way(NamedTuple):
+    reading: Reading
+    pool: workers.Pool
+
+
+class _Asked(NamedTuple):
+    """Hold one sample with all that was asked and answered of it in a cell."""
+
+    sample: Sample
+    levels: dict[int, Variant]
+    responses: list[Response]
+    failures: list[Failure]
+
+
+def _asked(store: Store, cell: Cell) -> Iterator[_Asked]:
     samples = {sample.sample_id: sample for sample in store.samples(cell.benchmark)}
-    originals: list[tuple[Sample, Variant, list[Response]]] = []
-    scores = []
+    failures = results.failures(store, cell)
     for sample_id, responses in store.responses(cell):
-        sample = samples[sample_id]
         levels = {
             variant.level: variant
             for variant in store.variants(cell.benchmark, sample_id, cell.perturbation)
         }
-        scores += scoring.score_sample(sample, levels, responses, metrics, reading)
-        first = [each for each in responses if each.level == 0 and state(each) == "ok"][:1]
-        originals.append((sample, levels[0], first))
-    results.write_scores(store, cell, metrics, scores)
+        yield _Asked(samples[sample_id], levels, responses, failures.get(sample_id, []))
+
+
+class _Scored(NamedTuple):
+    scores: list[Score]
+    original: tuple[str, str, str] | None  # sample id, code and language of a level-0 answer
+
+
+def _score_one(asked: _Asked, metrics: Sequence[str], reading: Reading) -> _Scored:
+    sample, levels, responses, failures = asked
+    scores = list(scoring.score_sample(sample, levels, responses, metrics, reading))
+    for failure in failures:
+        scores += scoring.failed(sample, failure, metrics)
+    original = None
+    for response in responses:
+        if response.level == 0 and state(response) == "ok":
+            code = scoring.read(response, sample, levels[0], reading).code
+            original = sample.sample_id, code, answers.answer_language(sample)
+            break
+    return _Scored(scores, original)
+
+
+def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], way: _Way) -> None:
+    suited = [
+        name
+        for name in metrics
+        if any(METRICS[name].suits(sample) for sample in store.samples(cell.benchmark))
+    ]
+    originals: list[tuple[str, str, str]] = []
+
+    def scores() -> Iterator[Score]:
+        n_responses = counts.n_samples_answered(store, cell)
+        jobs = ((asked, suited, way.reading) for asked in _asked(store, cell))
+        for found in workers.each(_score_one, jobs, way.pool, n_responses):
+            if found.original is not None:
+                originals.append(found.original)
+            yield from found.scores
+
+    results.write_scores(store, cell, suited, scores())
     references = {
         sample.sample_id: code
-        for sample, _, _ in originals
+        for sample in store.samples(cell.benchmark)
         if (code := answers.reference_code(sample)) is not None
     }
-    codes = [
-        (
-            sample.sample_id,
-            scoring.read(response, sample, variant, reading).code,
-            answers.answer_language(sample),
-        )
-        for sample, variant, first in originals
-        for response in first
-    ]
-    for metric in metrics:
-        floor = scoring.floor(codes, references, METRICS[metric])
-        results.write_floor(store, cell, metric, floor)
+    for metric in suited:
+        floor = scoring.floor(originals, references, METRICS[metric])
+        results.write_floor(store, cell, metric, floor, METRICS[metric].version)
 
 
 def measure(store: Store) -> None:
     """Measure the sensitivities of every scored cell and compare the cells.
 
-    Controls serve all benchmarks of their model, task, perturbation and metric.
+    Twice where some slot was not answered: with these left out, and with 0 in their place.
     """
-    samples = list(store.samples())
-    tasks = {sample.benchmark: sample.task for sample in samples}
-    controls = {(sample.benchmark, sample.sample_id) for sample in samples if sample.control}
-    related: dict[tuple[str, ...], list[tuple[Cell, Measured]]] = defaultdict(list)
+    results.clear_measured(store)
+    for treatment in results.treatments(store):
+        _measure(store, treatment)
+
+
+def _measure(store: Store, treatment: Treatment) -> None:
+    """Measure under one treatment; controls serve all benchmarks of their model, task and so on."""
+    samples = {(s.benchmark, s.sample_id): s for s in store.samples()}
+    tasks = {sample.benchmark: sample.task for sample in samples.values()}
+    controls = {place for place, sample in samples.items() if sample.control}
+    related: dict[tuple[str, ...], list[Sensitivity]] = defaultdict(list)
     for plan in store.plans():
         cell = plan.cell
         for metric in results.metrics(store, cell):
             key = (cell.model, tasks[cell.benchmark], cell.perturbation, metric)
-            related[key].append((cell, _measure_cell(store, cell, metric)))
-    for (*_, metric), cells in related.items():
-        ranked: dict[str, list[Sensitivity]] = defaultdict(list)
-        rows = (row for _, found in cells for row in found.sensitivities)
-        for row in sensitivity.against_controls(rows, controls):
-            ranked[row.benchmark].append(row)
-        for cell, found in cells:
-            own = ranked[cell.benchmark]
-            results.write_sensitivities(store, cell, metric, own, found.excluded)
-    compared = compare(store)
-    results.write_comparisons(store, compared.rows, map(asdict, compared.families))
+            found = _measure_cell(store, cell, metric, treatment)
+            results.write_excluded(store, cell, metric, found.excluded, treatment)
+            related[key] += found.sensitivities
+    everything: list[Sensitivity] = []
+    for rows in related.values():
+        everything += sensitivity.against_controls(rows, controls)
+    results.write_sensitivities(store, everything, treatment)
+    compared = compare(store, everything, samples)
+    results.write_comparisons(store, compared.rows, map(asdict, compared.families), treatment)
 
 
-def _measure_cell(store: Store, cell: Cell, metric: str) -> Measured:
+def _measure_cell(store: Store, cell: Cell, metric: str, treatment: Treatment) -> Measured:
     """Return a cell's sensitivities and how many of its answered samples have none."""
     items = [
         sensitivity.Item(**cell._asdict(), metric=metric, **scored._asdict())
-        for scored in results.scored(store, cell, metric)
+        for scored in results.scored(store, cell, metric, treatment)
     ]
     seed = settings.stored_settings(store).get("seed", 0)
     found = sensitivity.measure(items, seed=seed)
     # Of a sample whose answers are all cut off there is not even an item.
-    without = results.n_samples_answered(store, cell) - len(items)
+    without = max(0, counts.n_samples_answered(store, cell) - len(items))
     return found._replace(excluded=found.excluded + without)
 
 
-def compare(store: Store) -> Compared:
-    """Return the comparisons of the cells of a database."""
-    samples = {(s.benchmark, s.sample_id): s for s in store.samples()}
-    return comparison.compare(list(_groups(results.sensitivities(store), samples)))
+def compare(
+    store: Store, found: Sequence[Sensitivity], samples: Mapping[tuple[str, str], Sample]
+) -> Compared:
+    """Return the comparisons of sensitivities."""
+    return comparison.compare(list(_groups(store, found, samples)))
 
 
 def _groups(
-    found: Iterable[Sensitivity], samples: dict[tuple[str, str], Sample]
-) -> Iterable[Group]:
-    grouped: dict[tuple[str, ...], list[Sensitivity]] = defaultdict(list)
-    for each in found:
-        key = (each.model, each.benchmark, each.perturbation, each.metric, each.definition)
-        grouped[key].append(each)
-    for (model, benchmark, perturbation, metric, definition), members in grouped.items():
-        controls = [m.value for m in members if samples[benchmark, m.sample_id].control]
-        items = [m for m in members if not samples[benchmark, m.sample_id].control]
-        first = samples[benchmark, members[0].sample_id]
-        usual = perturbations.DEFAULT[first.input_kind] == perturbation
+    store: Store, found: Sequence[Sensitivity], samples: Mapping[tuple[str, str], Sample]
+) -> Iterator[Group]:
+    floors = results.cell_results(store)
+    shares = counts.last_edit_shares(store)
+    families = settings.families(store)
+    place = attrgetter("model", "benchmark", "perturbation", "metric", "definition")
+    for key, group in groupby(sorted(found, key=place), key=place):
+        model, benchmark, perturbation, metric, definition = key
+        points: dict[bool, list[Point]] = {True: [], False: []}
+        sample: Sample | None = None
+        for each in group:
+            sample = samples[benchmark, each.sample_id]
+            share = shares.get((benchmark, perturbation, each.sample_id), 0.0)
+            point = Point(each.sample_id, each.value, sample.cluster, len(sample.text), share)
+            points[sample.control].append(point)
+        if sample is None:
+            continue
+        usual = perturbations.DEFAULT[sample.input_kind] == perturbation
+        cell = floors.get((Cell(model, benchmark, perturbation), metric))
         yield Group(
             model=model,
             benchmark=benchmark,
-            task=first.task,
+            task=sample.task,
             perturbation=perturbation,
             pool=DEFAULT_POOL if usual else perturbation,
             metric=metric,
             definition=definition,
-            values=[m.value for m in items],
-            sample_ids=[m.sample_id for m in items],
-            controls=controls,
+            items=points[False],
+            controls=points[True],
+            floor=cell and cell.floor,
+            version_of=families.get(model),
         )

@@ -13,7 +13,7 @@ from memoprobe.pipeline import settings
 from memoprobe.pipeline.asking import names_of, read_benchmark, variants_of
 from memoprobe.records import Interface
 from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
-from memoprobe.store import Store, open_store, results
+from memoprobe.store import Store, counts, open_store, results
 from memoprobe.study import BenchmarkSpec, Study
 
 CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly, where no pilot tells
@@ -184,7 +184,7 @@ def _pilot(path: Path | None) -> _Pilot:
     with open_store(path, write=False) as store:
         spread = _spread(store)
         rate = store.info().get("answers_per_second")
-        characters = results.characters_a_token(store)
+        characters = counts.characters_a_token(store)
     return _Pilot(
         spread,
         float(rate) if rate else None,

@@ -21,7 +21,7 @@ from memoprobe.report.data import (
     ReportData,
 )
 from memoprobe.report.data import Cell as ReportCell
-from memoprobe.store import Store, results
+from memoprobe.store import Store, counts, results
 from memoprobe.store.database import Cell
 from memoprobe.tables import shown
 
@@ -44,7 +44,7 @@ COUNTS = ("planned", "answered", "truncated", "empty", "left")
 def status(store: Store) -> dict[str, Any]:
     """Return the state of a run in the shape of ``status --json``."""
     cells: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in results.status(store):
+    for row in counts.status(store):
         cell = cells.setdefault(
             (row["model"], row["benchmark"]),
             {"model": row["model"], "benchmark": row["benchmark"], **_nothing()},
@@ -134,9 +134,9 @@ def report_data(store: Store, title: str) -> ReportData:
 def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[ReportCell]:
     tasks = {benchmark: sample.task for (benchmark, _), sample in samples.items()}
     measured = results.cell_results(store)
-    rejected = results.rejected(store)
-    shares = results.edit_shares(store)
-    for row in results.status(store):
+    rejected = counts.rejected(store)
+    shares = counts.edit_shares(store)
+    for row in counts.status(store):
         cell = Cell(row["model"], row["benchmark"], row["perturbation"])
         mine = {metric: result for (each, metric), result in measured.items() if each == cell}
         if cell.benchmark not in tasks:
@@ -225,13 +225,15 @@ def by_family(
     for family in sorted(families, key=lambda each: not each["primary"]):
         role = "confirmatory" if family["primary"] else "exploratory"
         heading = (
-            f"{family['question']} · {family['definition']} · {family['metric']}"
+            f"{family['question']} · {family['test']} · {family['definition']} · {family['metric']}"
             f" · {family['perturbation']} ({role}, {family['size']} tests, {family['correction']})"
         )
         mine = [
             {**row, "95 %": f"[{shown(row['effect_low'])}, {shown(row['effect_high'])}]"}
             for row in rows
-            if all(row[name] == family[name] for name in ("question", "definition", "metric"))
+            if all(
+                row[name] == family[name] for name in ("question", "test", "definition", "metric")
+            )
             and row["pool"] == family["perturbation"]
         ]
         yield heading, mine

@@ -68,6 +68,7 @@ def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, 
         "sampling": asdict(study.sampling),
         "width": study.answers,
         "perturbation": dict.fromkeys(samples, study.perturbation or "default"),
+        "options": {spec.label: dict(spec.options) for spec in study.benchmarks},
         "prompts": {
             f"{task}.{interface}": prompts.fingerprint(task, interface)
             for task in sorted(tasks)
@@ -113,7 +114,7 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-EXTENSIBLE = frozenset({"models", "prompts", "perturbation"})
+EXTENSIBLE = frozenset({"models", "prompts", "perturbation", "options"})
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str = "") -> Any:  # noqa: ANN401
@@ -132,6 +133,26 @@ def stored_settings(store: Store) -> dict[str, Any]:
     """Return the settings that a database was made with, empty for a new one."""
     settings: dict[str, Any] = json.loads(store.info().get("settings", "{}"))
     return settings
+
+
+def families(store: Store) -> dict[str, tuple[str, int]]:
+    """Return model -> its family and its place in it, of the models that have one."""
+    found: dict[str, tuple[str, int]] = {}
+    for family, members in json.loads(store.info().get("families", "{}")).items():
+        found |= {model: (family, place) for place, model in enumerate(members)}
+    return found
+
+
+def remember_families(store: Store, study: Study) -> None:
+    """Note which models are versions of one family; one that the study leaves out stays."""
+    known: dict[str, list[str]] = json.loads(store.info().get("families", "{}"))
+    for model in study.models:
+        if model.family is not None:
+            # In the order of the newest study; earlier members that it lacks come first.
+            now = [m.name for m in study.models if m.family == model.family]
+            before = [m for m in known.get(model.family, []) if m not in now]
+            known[model.family] = [*before, *now]
+    store.set_info({"families": known})
 
 
 def design_of(study: Study, model: ModelSpec, width: int) -> Design:

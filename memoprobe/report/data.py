@@ -87,7 +87,8 @@ class ReportData:
     curves: Sequence[Curve]
     comparisons: Sequence[Comparison]
     examples: Sequence[Example]  # in the order in which they are shown
-    corrections: Mapping[str, str] = field(default_factory=dict)  # question -> name of p_adjusted
+    corrections: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(Question, test) -> name of the correction of p_adjusted."""
 
     def group(self, benchmark: str, sample_id: str) -> Group:
         """Return whether a sample is a control or one of the benchmark's own items."""

@@ -82,8 +82,9 @@ def _where(subject: str, context: str, perturbation: str) -> str:
 
 
 def _is_contrast(item: Comparison, metric: str | None) -> bool:
-    return (item.question, item.definition, item.metric) == (
+    return (item.question, item.test, item.definition, item.metric) == (
         "memorization",
+        "mean",
         PRIMARY_DEFINITION,
         metric,
     )

@@ -37,7 +37,11 @@ from memoprobe.report.summary import TRUNCATION_LIMIT, rows, truncated_share
 QUESTIONS = {
     "benchmark_advantage": "Which benchmarks stand out for a model?",
     "model_advantage": "Which models stand out on a benchmark?",
+    "benchmark_spread": "Do the benchmarks of a task differ?",
+    "task_difference": "Do two tasks differ across models?",
+    "benchmark_correlation": "Do two benchmarks rank the models alike?",
     "memorization": "Do items differ from control items?",
+    "version_difference": "Did a model's next version change?",
 }
 """How a question of METHOD 5 is put to the reader; one without a row keeps its name."""
 
@@ -113,6 +117,7 @@ class _Family(NamedTuple):
     """Hold comparisons that were corrected together."""
 
     question: str
+    test: str
     definition: str
     metric: str
     pool: str | None  # None for the benchmarks' default perturbations
@@ -125,25 +130,27 @@ class _Family(NamedTuple):
 def _families(data: ReportData) -> Iterator[_Family]:
     """Yield the families, those of the primary definition and metric first in each question."""
 
-    def key(row: Comparison) -> tuple[int, str, bool, str, str, str]:
+    def key(row: Comparison) -> tuple[int, str, bool, str, str, str, str]:
         asked = list(QUESTIONS).index(row.question) if row.question in QUESTIONS else len(QUESTIONS)
         secondary = (row.definition, row.metric) != (PRIMARY_DEFINITION, PRIMARY_METRIC)
         other = row.pool != DEFAULT_POOL
         pool = row.pool if other else ""
-        return asked, row.question, secondary or other, row.definition, row.metric, pool
+        names = row.test, row.definition, row.metric
+        return asked, row.question, secondary or other, *names, pool
 
-    for (_, question, secondary, definition, metric, pool), members in groupby(
+    for (_, question, secondary, test, definition, metric, pool), members in groupby(
         sorted(data.comparisons, key=key), key
     ):
         family = list(members)
         yield _Family(
             question=question,
+            test=test,
             definition=definition,
             metric=metric,
             pool=pool or None,
             size=sum(row.p_value is not None for row in family),
             primary=not secondary,
-            correction=data.corrections.get(question),
+            correction=data.corrections.get((question, test)),
             rows=family,
         )
 

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from memoprobe.records import Comparison, Sensitivity
+from memoprobe.report.claims import claim
 from memoprobe.report.data import (
+    PLACEBO,
     PRIMARY_DEFINITION,
     PRIMARY_METRIC,
     Cell,
@@ -157,7 +160,9 @@ def text(summary: Sequence[SummaryRow], comparisons: Iterable[Comparison] = ()) 
         blocks.append(f"{title}\n{_table([_HEADER, *map(_texts, members)])}")
     if any(row.flagged for row in summary):
         blocks.append("! 2 % or more of the answers were cut off at max_tokens")
-    blocks += _contrasts([item for item in comparisons if item.question == "memorization"])
+    memorization = [item for item in comparisons if item.question == "memorization"]
+    blocks += _contrasts([item for item in memorization if item.test == "mean"])
+    blocks += _claims(memorization)
     return "\n\n".join(blocks)
 
 
@@ -194,6 +199,12 @@ def _rank(metric: str | None) -> tuple[bool, str]:
     return metric != PRIMARY_METRIC, metric or ""
 
 
+_CONTRASTS = {
+    "own_fall": "fall of the items",
+    "retention": "retention above the floor, controls minus items",
+}
+_place = attrgetter("subject", "context", "perturbation")
+
 _CONTRAST_HEADER = (
     *("model", "benchmark", "perturbation", "difference [95 %]", "p", "adjusted"),
     *("items", "controls"),
@@ -208,8 +219,22 @@ def _contrasts(memorization: Sequence[Comparison]) -> list[str]:
         order, lambda item: (item.metric, item.definition)
     ):
         lines = [_CONTRAST_HEADER, *map(_contrast, members)]
-        tables.append(f"items minus controls · {definition} · {metric}\n{_table(lines, 3)}")
+        what = _CONTRASTS.get(definition, "items minus controls")
+        tables.append(f"{what} · {definition} · {metric}\n{_table(lines, 3)}")
     return tables
+
+
+def _claims(memorization: Sequence[Comparison]) -> list[str]:
+    """Return a line per model and benchmark with what may be said by the primary metric."""
+    own = [row for row in memorization if row.metric == PRIMARY_METRIC and row.test == "mean"]
+    own = [row for row in own if row.perturbation != PLACEBO]
+    lines = []
+    for (model, benchmark, perturbation), members in groupby(sorted(own, key=_place), key=_place):
+        contrasts = list(members)
+        note = next((f" ({row.note})" for row in contrasts if row.note), "")
+        where = visible(f"{model} on {benchmark} ({perturbation})")
+        lines.append(f"{where}: {claim(contrasts)}{note}")
+    return ["what may be said\n" + "\n".join(lines)] if lines else []
 
 
 def _contrast(item: Comparison) -> tuple[str, ...]:

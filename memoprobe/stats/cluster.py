@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memoprobe.stats.interval import Difference, Interval, mean_interval, welch_difference
+from memoprobe.stats.interval import Difference, Interval, mean_interval, welch_contrast
 from memoprobe.stats.resample import upper_p
 
 RESAMPLES = 1999
 MIN_CLUSTERS = 3
 """Fewer say nothing of their spread."""
+
+_TINY = 1e-12  # a standard error that is rounding alone
 
 Floats = NDArray[np.float64]
 
@@ -63,34 +65,69 @@ def clustered_mean(
     return Interval(estimate, estimate - reach, estimate + reach)
 
 
+class Group(NamedTuple):
+    """Hold the values of one group and the cluster of each."""
+
+    values: Sequence[float]
+    clusters: Sequence[Hashable]
+
+
 def clustered_difference(
-    a: tuple[Sequence[float], Sequence[Hashable]],
-    b: tuple[Sequence[float], Sequence[Hashable]],
+    a: Group, b: Group, rng: np.random.Generator, *, confidence: float = 0.95
+) -> Difference:
+    """Return mean(a) - mean(b) with its test; Welch's where no two values share a cluster."""
+    return clustered_contrast([a, b], [1.0, -1.0], rng, confidence=confidence)
+
+
+def clustered_contrast(
+    groups: Sequence[Group],
+    weights: Sequence[float],
     rng: np.random.Generator,
     *,
     confidence: float = 0.95,
 ) -> Difference:
-    """Return mean(a) - mean(b), each a pair of values and their clusters, with its test.
+    """Return a weighted sum of group means, its interval and the test that it is 0.
 
-    Where no two values of a group share a cluster it is Welch's. Only the difference is
-    known where a group has fewer than three clusters. The p-value is two-sided, the share
-    of resampled t at least as far from 0; ``df`` is None.
+    Where no two values of a group share a cluster it is Welch's t test with Satterthwaite's
+    degrees of freedom. Else whole clusters of every group are resampled, the two-sided
+    p-value is the share of resampled absolute t at least as large, and ``df`` is None. Only
+    the sum is known where a group has fewer than three clusters (two values in Welch's
+    case), or where nothing has any spread.
+
+    Args:
+        groups: Independent of each other.
+        weights: One a group.
+        rng: Draws the resamples.
+        confidence: Of the interval.
+
+    Raises:
+        ValueError: A group is empty.
     """
-    if _all_alone(a[1]) and _all_alone(b[1]):
-        return welch_difference(a[0], b[0], confidence=confidence)
-    sums = [_sums(*group) for group in (a, b)]
+    if all(_all_alone(group.clusters) for group in groups):
+        return welch_contrast([group.values for group in groups], weights, confidence=confidence)
+    sums = [_sums(*group) for group in groups]
     means = [_mean(each) for each in sums]
-    estimate = float(means[0].estimate - means[1].estimate)
-    if any(_unknown(mean, each) for mean, each in zip(means, sums, strict=True)):
-        return Difference(estimate, None, None, None, None, None)
-    error = float(np.hypot(means[0].error, means[1].error))
-    first, second = (_mean(_resampled(each, rng)) for each in sums)
-    moved = first.estimate - second.estimate - estimate
-    drawn = np.abs(moved) / np.hypot(first.error, second.error)
+    estimate = _weighted(means, weights)
+    error = _error(means, weights)
+    few = any(each.totals.shape[-1] < MIN_CLUSTERS for each in sums)
+    if few or float(error) <= _TINY:
+        return Difference(float(estimate), None, None, None, None, None)
+    again = [_mean(_resampled(each, rng)) for each in sums]
+    drawn = np.abs(_weighted(again, weights) - estimate) / _error(again, weights)
     reach = float(np.quantile(drawn, confidence) * error)
-    statistic = estimate / error
+    statistic, middle = float(estimate / error), float(estimate)
     p_value = upper_p(abs(statistic), drawn)
-    return Difference(estimate, estimate - reach, estimate + reach, statistic, p_value, None)
+    return Difference(middle, middle - reach, middle + reach, statistic, p_value, None)
+
+
+def _weighted(means: Sequence[_Mean], weights: Sequence[float]) -> Floats:
+    return np.asarray(sum(w * mean.estimate for w, mean in zip(weights, means, strict=True)))
+
+
+def _error(means: Sequence[_Mean], weights: Sequence[float]) -> Floats:
+    squares = sum((w * mean.error) ** 2 for w, mean in zip(weights, means, strict=True))
+    error: Floats = np.sqrt(np.asarray(squares))
+    return error
 
 
 def _all_alone(clusters: Sequence[Hashable]) -> bool:
@@ -112,11 +149,11 @@ def _mean(sums: _Sums) -> _Mean:
     estimate = totals.sum(axis=-1) / n
     squares = ((totals - estimate[..., None] * sizes) ** 2).sum(axis=-1)
     error = np.sqrt(squares * n_clusters / (n_clusters - 1)) / n if n_clusters > 1 else 0.0 * n
-    return _Mean(estimate, np.maximum(error, 1e-12))
+    return _Mean(estimate, np.maximum(error, _TINY))
 
 
 def _unknown(mean: _Mean, sums: _Sums) -> bool:
-    return sums.totals.shape[-1] < MIN_CLUSTERS or float(mean.error) <= 1e-12
+    return sums.totals.shape[-1] < MIN_CLUSTERS or float(mean.error) <= _TINY
 
 
 def _resampled(sums: _Sums, rng: np.random.Generator) -> _Sums:

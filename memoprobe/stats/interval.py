@@ -17,7 +17,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Hold a difference of means, its interval and the two-sided test that it is 0."""
+    """Hold a sum of weighted means, its interval and the two-sided test that it is 0."""
 
     estimate: float
     low: float | None
@@ -48,26 +48,37 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
 def welch_difference(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> Difference:
-    """Return mean(a) - mean(b) by Welch's unequal-variances t test.
+    """Return mean(a) - mean(b) by Welch's unequal-variances t test, see ``welch_contrast``."""
+    return welch_contrast([a, b], [1.0, -1.0], confidence=confidence)
 
-    Degrees of freedom are Welch and Satterthwaite's. Only the difference is known
-    where a group has a single value or neither group has any spread.
+
+def welch_contrast(
+    groups: Sequence[Sequence[float]], weights: Sequence[float], *, confidence: float = 0.95
+) -> Difference:
+    """Return a weighted sum of the means of independent groups, by a t test.
+
+    Degrees of freedom are Welch and Satterthwaite's. Only the sum is known where a group
+    has a single value or no group has any spread.
 
     Raises:
         ValueError: A group is empty.
     """
-    first, second = _array(a), _array(b)
-    difference = float(first.mean() - second.mean())
-    one_is_single = min(len(first), len(second)) < 2
-    if one_is_single or (_without_spread(first) and _without_spread(second)):
-        return Difference(difference, None, None, None, None, None)
-    shares = [float(group.var(ddof=1)) / len(group) for group in (first, second)]
+    arrays = [_array(group) for group in groups]
+    total = sum(w * float(group.mean()) for w, group in zip(weights, arrays, strict=True))
+    if min(map(len, arrays)) < 2 or all(map(_without_spread, arrays)):
+        return Difference(total, None, None, None, None, None)
+    shares = [
+        w**2 * float(group.var(ddof=1)) / len(group)
+        for w, group in zip(weights, arrays, strict=True)
+    ]
     error = float(np.sqrt(sum(shares)))
-    df = sum(shares) ** 2 / (shares[0] ** 2 / (len(first) - 1) + shares[1] ** 2 / (len(second) - 1))
+    df = sum(shares) ** 2 / sum(
+        share**2 / (len(group) - 1) for share, group in zip(shares, arrays, strict=True)
+    )
     reach = float(stats.t.ppf((1 + confidence) / 2, df)) * error
-    statistic = difference / error
+    statistic = total / error
     p_value = float(2 * stats.t.sf(abs(statistic), df))
-    return Difference(difference, difference - reach, difference + reach, statistic, p_value, df)
+    return Difference(total, total - reach, total + reach, statistic, p_value, df)
 
 
 def _array(values: Sequence[float]) -> NDArray[np.float64]:

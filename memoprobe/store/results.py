@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from memoprobe.records import Comparison, Curve, Score, Sensitivity
-from memoprobe.store.database import Cell, PlanRow, Store
-from memoprobe.store.rows import from_sql, to_sql
+from memoprobe.records import Comparison, Curve, Failure, Score, Sensitivity
+from memoprobe.store.database import Cell, Store
+from memoprobe.store.rows import failure_of, from_sql, to_sql
 
 _CELL = (
     "model = :model AND perturbation = :perturbation AND sample IN"
@@ -16,11 +16,11 @@ _CELL = (
 )
 _RESULT_CELL = "model = :model AND benchmark = :benchmark AND perturbation = :perturbation"
 
-_PLANNED = (  # of a row r that belongs to sample s, by whichever model
-    "NOT s.superseded AND EXISTS (SELECT 1 FROM selection_rows c WHERE c.sample = r.sample"
-    " AND c.perturbation = r.perturbation)"
-)
 
+Treatment = Literal["exclude", "zero", "both"]
+"""What was done with what was not answered; both where all was answered."""
+
+_MEASURED = ("sensitivity_rows", "comparison_rows", "family_rows")
 
 DERIVED = frozenset({"scores", "curves", "sensitivities", "comparisons", "families"})
 
@@ -63,7 +63,7 @@ def mark_current(store: Store) -> None:
 def clear(store: Store) -> None:
     """Delete all that is derived, of cells, samples and metrics that are no longer as well."""
     with store.db.atomic():
-        for table in ("score_rows", "cell_rows", "sensitivities", "comparisons", "families"):
+        for table in ("score_rows", "cell_rows", *_MEASURED):
             store.db.conn.execute(f"DELETE FROM {table}")
 
 
@@ -77,6 +77,18 @@ def all_metrics(store: Store) -> list[str]:
 def _delete(store: Store, what: str, cell: Cell, metric: str) -> None:
     where = {name: to_sql(value) for name, value in (*cell._asdict().items(), ("metric", metric))}
     store.db.conn.execute(f"DELETE FROM {what}", where)
+
+
+def failures(store: Store, cell: Cell) -> dict[str, list[Failure]]:
+    """Return sample id -> the failures of a cell's planned slots."""
+    found: dict[str, list[Failure]] = defaultdict(list)
+    sql = (
+        f"SELECT * FROM planned_failure_rows WHERE {_RESULT_CELL}"
+        " ORDER BY sample_id, level, repeat, answer"
+    )
+    for row in store.query(sql, cell._asdict()):
+        found[row["sample_id"]].append(failure_of(row))
+    return dict(found)
 
 
 def write_scores(store: Store, cell: Cell, metrics: Sequence[str], scores: Iterable[Score]) -> None:
@@ -96,16 +108,20 @@ def write_scores(store: Store, cell: Cell, metrics: Sequence[str], scores: Itera
             score.answer,
             score.value,
             score.rule,
+            score.answered,
+            score.verdict,
         )
         for score in scores
     )
     with store.db.atomic():
         for metric in metrics:
             _delete(store, f"score_rows WHERE {_CELL} AND metric = :metric", cell, metric)
-        store.execute(f"INSERT INTO score_rows VALUES ({_marks(9)})", rows)
+        store.execute(f"INSERT INTO score_rows VALUES ({_marks(11)})", rows)
 
 
-def scored(store: Store, cell: Cell, metric: str) -> Iterator[Scored]:
+def scored(
+    store: Store, cell: Cell, metric: str, treatment: Treatment = "exclude"
+) -> Iterator[Scored]:
     """Yield the scored samples of a cell, sorted by sample id."""
     shares: dict[int, dict[int, float]] = defaultdict(dict)
     sql = (
@@ -119,9 +135,10 @@ def scored(store: Store, cell: Cell, metric: str) -> Iterator[Scored]:
         " r.level, r.repeat, r.value FROM sample_rows s JOIN score_rows r ON r.sample = s.id"
         " WHERE NOT s.superseded AND s.benchmark = :benchmark AND r.model = :model"
         " AND r.perturbation = :perturbation AND r.metric = :metric"
+        " AND (r.answered OR :treatment = 'zero')"
         " ORDER BY s.sample_id, r.level, r.repeat, r.answer"
     )
-    found = store.query(sql, {**cell._asdict(), "metric": metric})
+    found = store.query(sql, {**cell._asdict(), "metric": metric, "treatment": treatment})
     for sample_id, group in groupby(found, key=lambda row: str(row["sample_id"])):
         values: dict[int, list[tuple[int, float]]] = defaultdict(list)
         head: dict[str, Any] = {}
@@ -156,34 +173,62 @@ def scores_of(
     return {(row["level"], row["repeat"], row["answer"]): row["value"] for row in found}
 
 
-def write_floor(store: Store, cell: Cell, metric: str, floor: float | None) -> None:
+def write_floor(store: Store, cell: Cell, metric: str, floor: float | None, version: int) -> None:
     """Store the mean performance of a cell's answers against another item's reference."""
     with store.db.atomic():
         store.execute(
-            f"INSERT OR REPLACE INTO cell_rows VALUES ({_marks(6)})", [(*cell, metric, 0, floor)]
+            f"INSERT OR REPLACE INTO cell_rows VALUES ({_marks(8)})",
+            [(*cell, metric, floor, version, 0, 0)],
         )
 
 
-def write_sensitivities(
-    store: Store, cell: Cell, metric: str, found: Iterable[Sensitivity], excluded: int
+def versions(store: Store) -> dict[str, int]:
+    """Return metric -> the version of it that the stored scores are of."""
+    rows = store.query("SELECT metric, max(version) AS version FROM cell_rows GROUP BY 1")
+    return {row["metric"]: row["version"] for row in rows}
+
+
+def treatments(store: Store) -> tuple[Treatment, ...]:
+    """Return how the scores are to be measured: both ways where some slot was not answered."""
+    some = store.query("SELECT 1 FROM score_rows WHERE NOT answered LIMIT 1")
+    return ("exclude", "zero") if some else ("both",)
+
+
+def clear_measured(store: Store) -> None:
+    """Delete sensitivities, comparisons and families."""
+    for table in _MEASURED:
+        store.db.conn.execute(f"DELETE FROM {table}")
+
+
+def write_sensitivities(store: Store, found: Iterable[Sensitivity], treatment: Treatment) -> None:
+    """Add sensitivities, measured under one treatment."""
+    store.execute(
+        f"INSERT INTO sensitivity_rows VALUES ({_marks(len(fields(Sensitivity)) + 1)})",
+        ((*astuple(each), treatment) for each in found),
+    )
+
+
+def write_excluded(
+    store: Store, cell: Cell, metric: str, n_samples: int, treatment: Treatment
 ) -> None:
-    """Replace a cell's sensitivities by one metric; ``excluded`` samples have too few levels."""
-    with store.db.atomic():
-        _delete(store, f"sensitivities WHERE {_RESULT_CELL} AND metric = :metric", cell, metric)
+    """Store how many samples of a cell have too few levels."""
+    columns = {"exclude": ["excluded"], "zero": ["excluded_zero"]}
+    for column in columns.get(treatment, ["excluded", "excluded_zero"]):
         store.execute(
-            f"INSERT INTO sensitivities VALUES ({_marks(12)})", (astuple(each) for each in found)
-        )
-        store.execute(
-            "UPDATE cell_rows SET excluded = ? WHERE model = ? AND benchmark = ?"
+            f"UPDATE cell_rows SET {column} = ? WHERE model = ? AND benchmark = ?"
             " AND perturbation = ? AND metric = ?",
-            [(excluded, *cell, metric)],
+            [(n_samples, *cell, metric)],
         )
 
 
-def sensitivities(store: Store) -> list[Sensitivity]:
-    """Return all sensitivities, sorted."""
+def sensitivities(store: Store, treatment: Treatment | None = None) -> list[Sensitivity]:
+    """Return the sensitivities, sorted: those that the database is set to, or of one treatment."""
+    names = _names(Sensitivity)
+    source = "sensitivities"
+    if treatment is not None:
+        source = f"sensitivity_rows WHERE unanswered IN ('both', '{treatment}')"
     sql = (
-        "SELECT * FROM sensitivities"
+        f"SELECT {names} FROM {source}"
         " ORDER BY model, benchmark, perturbation, metric, definition, sample_id"
     )
     return [Sensitivity(**row) for row in store.query(sql)]
@@ -211,126 +256,41 @@ def curves(store: Store) -> list[Curve]:
 
 
 def write_comparisons(
-    store: Store, rows: Iterable[Comparison], families: Iterable[Mapping[str, object]]
+    store: Store,
+    rows: Iterable[Comparison],
+    families: Iterable[Mapping[str, object]],
+    treatment: Treatment,
 ) -> None:
-    """Replace all comparisons and their families."""
-    with store.db.atomic():
-        store.db.conn.execute("DELETE FROM comparisons")
-        store.db.conn.execute("DELETE FROM families")
-        store.execute(
-            f"INSERT INTO comparisons ({_names(Comparison)})"
-            f" VALUES ({_marks(len(fields(Comparison)))})",
-            (astuple(row) for row in rows),
-        )
-        for family in families:
-            names = ", ".join(f"[{name}]" for name in family)
-            sql = f"INSERT INTO families ({names}) VALUES ({_marks(len(family))})"
-            store.execute(sql, [tuple(family.values())])
+    """Add comparisons and their families, made under one treatment."""
+    store.execute(
+        f"INSERT INTO comparison_rows ({_names(Comparison)}, unanswered)"
+        f" VALUES ({_marks(len(fields(Comparison)) + 1)})",
+        ((*astuple(row), treatment) for row in rows),
+    )
+    for family in families:
+        columns = {**family, "unanswered": treatment}
+        names = ", ".join(f"[{name}]" for name in columns)
+        sql = f"INSERT INTO family_rows ({names}) VALUES ({_marks(len(columns))})"
+        store.execute(sql, [tuple(columns.values())])
 
 
 def comparisons(store: Store) -> list[Comparison]:
     """Return all comparisons in the order in which they were written."""
-    sql = f"SELECT {_names(Comparison)} FROM comparisons ORDER BY rowid"
+    sql = f"SELECT {_names(Comparison)} FROM comparisons"
     return [Comparison(**row) for row in store.query(sql)]
 
 
 def families(store: Store) -> list[dict[str, Any]]:
     """Return the families in the order in which they were written."""
-    rows = store.query("SELECT * FROM families ORDER BY rowid")
+    rows = store.query("SELECT * FROM families")
     return [{**row, "primary": bool(row["primary"])} for row in rows]
 
 
-def corrections(store: Store) -> dict[str, str]:
-    """Return question -> the name of the correction of its p-values."""
-    return {family["question"]: family["correction"] for family in families(store)}
-
-
-def edit_shares(store: Store) -> dict[tuple[str, str], dict[int, float]]:
-    """Return (benchmark, perturbation) -> level -> mean share of tokens edited."""
-    shares: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    sql = (
-        "SELECT s.benchmark, r.perturbation, r.level, avg(r.edit_share) AS share"
-        f" FROM variant_rows r JOIN sample_rows s ON s.id = r.sample WHERE {_PLANNED}"
-        " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    )
-    for row in store.query(sql):
-        shares[row["benchmark"], row["perturbation"]][row["level"]] = row["share"]
-    return dict(shares)
-
-
-def status(store: Store) -> list[dict[str, Any]]:
-    """Return per cell what was planned, answered, truncated, empty, failed and is left.
-
-    Counts are answers. ``truncated`` and ``empty`` are part of ``answered``; samples
-    without stored levels yet are planned with all of them.
-    """
-    return [{**plan.cell._asdict(), **_counts(store, plan.cell, plan)} for plan in store.plans()]
-
-
-def _counts(store: Store, cell: Cell, plan: PlanRow) -> dict[str, Any]:
-    where = cell._asdict()
-    chosen = (
-        "FROM selection_rows c JOIN sample_rows s ON s.id = c.sample {more} WHERE NOT s.superseded"
-        " AND c.model = :model AND s.benchmark = :benchmark AND c.perturbation = :perturbation"
-    )
-    (total,) = store.query(
-        "SELECT count(*) AS samples, coalesce(sum(s.control), 0) AS controls "
-        + chosen.format(more=""),
-        where,
-    )
-    made_of = "JOIN variant_rows r ON r.sample = c.sample AND r.perturbation = c.perturbation"
-    (made,) = store.query(
-        f"SELECT count(*) AS n, count(DISTINCT r.sample) AS samples {chosen.format(more=made_of)}",
-        where,
-    )
-    variants = made["n"] + (total["samples"] - made["samples"]) * (plan.levels + 1)
-    states = _tally(store, "state", "planned_response_rows", cell)
-    failed = _tally(store, "kind", "planned_failure_rows", cell)
-    planned, answered = variants * plan.repeats * plan.answers, sum(states.values())
+def corrections(store: Store) -> dict[tuple[str, str], str]:
+    """Return (question, test) -> the name of the correction of its p-values."""
     return {
-        "samples": total["samples"],
-        "controls": total["controls"],
-        "planned": planned,
-        "answered": answered,
-        "truncated": states.get("truncated", 0) + states.get("truncated_empty", 0),
-        "empty": states.get("empty", 0) + states.get("truncated_empty", 0),
-        "failed": failed,
-        "left": max(0, planned - answered - sum(failed.values())),
+        (family["question"], family["test"]): family["correction"] for family in families(store)
     }
-
-
-def _tally(store: Store, column: str, table: str, cell: Cell) -> dict[str, int]:
-    sql = f"SELECT {column}, count(*) AS n FROM {table} WHERE {_RESULT_CELL} GROUP BY 1 ORDER BY 1"
-    return {row[column]: row["n"] for row in store.query(sql, cell._asdict())}
-
-
-def characters_a_token(store: Store) -> float | None:
-    """Return how many characters of a prompt make a token, None where no server told."""
-    (row,) = store.query(
-        "SELECT sum(length(p.prompt)) AS characters, sum(r.prompt_tokens) AS tokens FROM prompts p"
-        " JOIN responses r USING (benchmark, sample_id, perturbation, level)"
-        " WHERE r.repeat = 1 AND r.answer = 1 AND r.prompt_tokens > 0"
-    )
-    return row["characters"] / row["tokens"] if row["tokens"] else None
-
-
-def n_samples_answered(store: Store, cell: Cell) -> int:
-    """Return how many planned samples of a cell have any response."""
-    sql = f"SELECT count(DISTINCT sample) AS n FROM planned_response_rows WHERE {_RESULT_CELL}"
-    (row,) = store.query(sql, cell._asdict())
-    return int(row["n"])
-
-
-def rejected(store: Store) -> dict[tuple[str, str], dict[str, int]]:
-    """Return (benchmark, perturbation) -> how many candidates were rejected, by reason."""
-    counts: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    sql = (
-        "SELECT s.benchmark, r.perturbation, r.reason, sum(r.n) AS n FROM rejection_rows r"
-        f" JOIN sample_rows s ON s.id = r.sample WHERE {_PLANNED} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    )
-    for row in store.query(sql):
-        counts[row["benchmark"], row["perturbation"]][row["reason"]] = row["n"]
-    return dict(counts)
 
 
 def _names(record: type) -> str:

@@ -90,3 +90,10 @@ def failure_row(failure: Failure, sample: int) -> Row:
     """Return a failure as a row of ``failure_rows``."""
     names = (*SLOT_COLUMNS, *FAILURE_COLUMNS)
     return (failure.key, sample, *(to_sql(getattr(failure, name)) for name in names))
+
+
+def failure_of(row: Mapping[str, Any]) -> Failure:
+    """Return the failure of a row that also names its sample."""
+    names = (*SLOT_COLUMNS, *FAILURE_COLUMNS, "benchmark", "sample_id")
+    values = {name: from_sql(row[name]) for name in names}
+    return Failure(key=bytes(row["key"]), **{**values, "permanent": bool(values["permanent"])})

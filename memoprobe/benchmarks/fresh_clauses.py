@@ -1,7 +1,7 @@
-"""List the parts that the demo's tasks are composed of, each in prose, in code and as a function.
+"""List the parts that generated tasks are composed of, each in prose, in code and as a function.
 
 The function is written independently of the spellings in code, so that the tests
-derived from it check them.
+derived from it check them. Fresh controls and the demo are composed of them.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,147 @@
+"""The commands that show, score and write what is stored."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memoprobe.cli.app import Database, Json, app, show, warn
+from memoprobe.pipeline import exporting, merging, present
+from memoprobe.pipeline.workers import Backend, Pool
+from memoprobe.scoring import Unanswered
+from memoprobe.store import open_store
+from memoprobe.store import results as stored
+from memoprobe.tables import aligned
+
+NOTHING_TO_COMPARE = "nothing to compare: one model on one benchmark without controls"
+
+
+@app.command()
+def status(db: Database, as_json: Json = False) -> None:
+    """Show per model and benchmark what is done, failed, truncated and left.
+
+    Example: memoprobe status memoprobe.db
+    """
+    with open_store(db, write=False) as store:
+        warn(present.empty(store))
+        found = present.status(store)
+    rows = [*found["cells"], {"model": "all", "benchmark": "", **found}]
+    columns = ("model", "benchmark", *present.COUNTS, "failed")
+    show(found if as_json else rows, as_json=as_json, columns=columns)
+
+
+@app.command()
+def score(
+    db: Database,
+    metric: Annotated[list[str] | None, typer.Option(help="A metric; may be repeated.")] = None,
+    unanswered: Annotated[
+        Unanswered | None, typer.Option(help="What truncated and empty answers are (exclude).")
+    ] = None,
+    map_back: Annotated[
+        bool | None,
+        typer.Option("--map-back/--no-map-back", help="Give renamed names back theirs (yes)."),
+    ] = None,
+    backend: Annotated[Backend, typer.Option(help="Who shares the work.")] = "loky",
+    jobs: Annotated[int, typer.Option(help="Processes; 0 is one a core.", min=0)] = 0,
+) -> None:
+    """Score the stored answers, measure, compare and print the summary; ask nothing.
+
+    Metrics and options hold for all answers, and are kept for the next time.
+
+    Example: memoprobe score memoprobe.db --metric token_levenshtein
+    """
+    pool = Pool(backend, jobs)
+    summarize(db, metric or (), unanswered=unanswered, map_back=map_back, pool=pool)
+
+
+def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  # noqa: ANN401
+    """Score what is stored and print the summary."""
+    # SciPy takes a second to import, and asking must not wait for it.
+    from memoprobe.pipeline import derive
+    from memoprobe.report import summary
+
+    with open_store(db, write=True, make=False) as store:
+        derived = derive.score(present.filled(store), metrics, **options)
+        data = present.report_data(store, db.stem)
+        hints = present.unreferenced(store)
+    typer.echo(summary.text(summary.rows(data), data.comparisons))
+    for name in derived.remade:
+        warn(f"{name}: its values changed with this version of memoprobe; it was scored again")
+    for hint in hints:
+        warn(hint)
+
+
+@app.command()
+def compare(db: Database, as_json: Json = False) -> None:
+    """Compare benchmarks, models, and items with controls.
+
+    Example: memoprobe compare memoprobe.db
+    """
+    with open_store(db, write=False) as store:
+        warn(present.unscored(store))
+        nothing = present.empty(store) or NOTHING_TO_COMPARE
+        rows = [asdict(row) for row in stored.comparisons(store)]
+        families = stored.families(store)
+    if not rows and not as_json:
+        typer.echo(nothing)
+        return
+    if as_json:
+        show({"families": families, "rows": rows}, as_json=True)
+        return
+    for heading, family in present.by_family(families, rows):
+        typer.echo(f"{heading}\n{aligned(family, present.COMPARED)}\n")
+
+
+@app.command()
+def report(
+    db: Database,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page.")] = Path("report.html"),
+    figures: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
+) -> None:
+    """Write one self-contained HTML file, and the figures as PDF, SVG and PNG.
+
+    Example: memoprobe report memoprobe.db -o report.html --figures figures
+    """
+    from memoprobe.report import page  # Altair takes a second to import
+
+    with open_store(db, write=False) as store:
+        warn(present.unscored(present.filled(store)))
+        data = present.report_data(store, db.stem)
+    present.write(out, page.render(data))
+    typer.echo(str(out))
+    if figures is not None:
+        for path in present.write_figures(data, figures):
+            typer.echo(str(path))
+
+
+@app.command()
+def export(
+    db: Database,
+    table: Annotated[str, typer.Option(help="A table or view.")] = "scores",
+    form: Annotated[
+        Literal["csv", "jsonl", "parquet"], typer.Option("--format", help="Of the output.")
+    ] = "csv",
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="A file.")] = None,
+) -> None:
+    """Write any table, streamed, to standard output or a file.
+
+    Example: memoprobe export memoprobe.db --table responses --format jsonl > responses.jsonl
+    """
+    with open_store(db, write=False) as store:
+        warn(exporting.stale(store, table))
+        exporting.export(store, table, form, out)
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[Path], typer.Argument(metavar="DB...", help="Run databases.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The database to make.")],
+) -> None:
+    """Merge databases of several machines into one; contradictions are an error.
+
+    Example: memoprobe merge node1.db node2.db -o all.db
+    """
+    merging.merge(sources, out)
+    summarize(out)

@@ -1,0 +1,1 @@
+"""Find what each name of a program stands for, in any language."""
