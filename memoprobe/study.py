@@ -186,7 +186,7 @@ def check(study: Study, where: str) -> None:
             study.benchmarks,
             "name at least one benchmark: [[benchmarks]] in a study file, or --benchmark",
         ),
-        (2 <= study.levels <= MOST_LEVELS, f"levels must be 2 to {MOST_LEVELS}"),
+        (1 <= study.levels <= MOST_LEVELS, f"levels must be 1 to {MOST_LEVELS}"),
         (1 <= study.answers <= MOST_ANSWERS, f"answers must be 1 to {MOST_ANSWERS}"),
         (1 <= study.repeats <= MOST_ANSWERS, f"repeats must be 1 to {MOST_ANSWERS}"),
         (0 <= study.seed < 2**63, "seed must be 0 to 2**63 - 1"),

@@ -483,3 +483,11 @@ def test_comments_go_and_tokens_stay(language, data):
     assert languages.tokens(stripped, language) == tokens
     assert languages.undocumented(bare, language) == bare
     assert languages.strip_comments(bare.replace("pass", ""), language) == stripped
+
+
+def test_a_fragment_that_closes_more_than_it_opens_keeps_its_tokens():
+    """A hunk that begins with a brace is not taken for the end of the class around a member."""
+    code = "        }\n\n        if (a) {\n            return NaN;\n        }\n"
+
+    assert " ".join(languages.tokens(code, "java")) == "} if ( a ) { return NaN ; }"
+    assert not languages.parses(code, "java")

@@ -70,7 +70,7 @@ def test_the_file_names_the_study_where_it_does_not_itself():
         ("[sampling]\ntemperature = 1", "sampling = 3", "line 3: 'sampling' must be a table"),
         ('"program_repair"', '"repair"', "must be one of code_generation"),
         ("levels = 4", "levels = ", "Invalid value (at line 2"),
-        ("levels = 4", "levels = 1", "levels must be 2 to 20"),
+        ("levels = 4", "levels = 0", "levels must be 1 to 20"),
         ('name = "b"', 'name = "a"', "two models have the same name"),
         ("limit = 3", "limit = 0", "limit must be at least 1"),
         ('task = "program_repair"', "", "needs a task"),

@@ -13,9 +13,11 @@ from memoprobe.errors import MemoprobeError
 __all__ = ["app", "asking", "data", "main", "results", "showing"]
 
 # In the order in which a newcomer needs them.
-_ORDER = "demo benchmarks models fetch perturb check plan run status score compare report export"
+_ORDER = (
+    "demo benchmarks models fetch fresh perturb check plan run status score compare report export"
+)
 app.registered_commands.sort(
-    key=lambda each: _ORDER.find(each.name or getattr(each.callback, "__name__", "")) % 1000
+    key=lambda each: _ORDER.find(str(each.name or getattr(each.callback, "__name__", ""))) % 1000
 )
 
 

@@ -1,25 +1,29 @@
 """The commands about benchmarks and models."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from memoprobe.benchmarks import fresh
 from memoprobe.cli.app import Json, app, show, show_one, warn
 from memoprobe.pipeline import fetching, present
+from memoprobe.records import Task
 
 
 @app.command("benchmarks")
 def list_benchmarks(
     name: Annotated[str | None, typer.Argument(help="Show one.")] = None, as_json: Json = False
 ) -> None:
-    """List the registered benchmark uses.
+    """List the registered benchmark uses; of one show an item as a model meets it.
 
     Example: memoprobe benchmarks humaneval
     """
     rows = present.registry(name)
     if name is not None and not as_json:
         show_one(rows[0])
+        typer.echo(f"\n{present.example(name) or f'no data yet: memoprobe fetch {name}'}")
         return
     show(rows, as_json=as_json, columns=("name", "task", "languages", "rows", "available"))
 
@@ -57,3 +61,21 @@ def fetch(
     failure = fetching.fetch(name, source, say=typer.echo, warn=warn)
     if failure is not None:
         raise typer.Exit(failure.exit_code)
+
+
+@app.command("fresh")
+def make_fresh(
+    out: Annotated[Path, typer.Option("-o", "--out", help="The JSON Lines file to make.")],
+    task: Annotated[Task, typer.Option(help="code_generation or program_repair.")],
+    number: Annotated[int, typer.Option("-n", "--number", help="Items.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(help="Which items.")] = 0,
+) -> None:
+    """Make items that no model can have seen, with references and tests, as controls.
+
+    A seed that was published is fresh no more: choose one of your own.
+
+    Example: memoprobe fresh --task code_generation --number 200 --seed 8241 -o fresh.jsonl
+    """
+    rows = "".join(json.dumps(row) + "\n" for row in fresh.rows(task, number, seed))
+    present.write(out, rows)
+    typer.echo(f"{out}: {number} items; name it in a study with task = {task!r}")

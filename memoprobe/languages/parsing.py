@@ -24,12 +24,12 @@ def parse(code: bytes, language: str) -> tree_sitter.Node:
     """
     spec = LANGUAGES[language]
     if spec.page and b"<?" in code and PAGE.match(code):
-        return _attempt(code, spec.page)
-    first = _attempt(code, spec.attempts[0])
+        return _plain(code, spec.page)
+    first = _plain(code, spec.attempts[0])
     if not first.has_error:
         return first
     others = (_attempt(code, attempt) for attempt in spec.attempts[1:])
-    return next((root for root in others if not root.has_error), first)
+    return next((root for root in others if root and not root.has_error), first)
 
 
 def parses(code: str, language: str) -> bool:
@@ -40,12 +40,19 @@ def parses(code: str, language: str) -> bool:
     return language not in LANGUAGES or not parse(encode(code), language).has_error
 
 
-def _attempt(code: bytes, attempt: Attempt) -> tree_sitter.Node:
+def _plain(code: bytes, attempt: Attempt) -> tree_sitter.Node:
+    return _parser(attempt.module, attempt.function).parse(code + attempt.after).root_node
+
+
+def _attempt(code: bytes, attempt: Attempt) -> tree_sitter.Node | None:
+    """Return the statements of ``code``, None where it closes the class around it itself."""
     before, after = attempt.before, attempt.after
+    if not before:
+        return _plain(code, attempt)
     whole = before + code + after
     tree = _parser(attempt.module, attempt.function).parse(whole)
-    if not before or tree.root_node.has_error:
-        return tree.root_node
+    if tree.root_node.has_error or tree.root_node.children[0].end_byte <= len(before + code):
+        return None
     # The tree is told that both texts were deleted, the later first.
     for start, end in ((len(before + code), len(whole)), (0, len(before))):
         edges = _point(whole, start), _point(whole, end)

@@ -15,8 +15,8 @@ from memoprobe.perturbations.syntax import (
     Point,
     compiles,
     edited,
-    grammar,
     graded,
+    grammar,
     points,
     shuffled,
     skeleton,
@@ -136,7 +136,7 @@ def _drawn(
     places = [
         (point, choice)
         for point in points(code, spec)
-        if (choice := _choice(point, code, spec, templates, is_listed=is_listed))
+        if (choice := _choice(point, spec, templates, is_listed=is_listed))
     ]
     drawn = spread(places, levels, rng)
     parts = (sample.text, sample.context, sample.reference, sample.tests, sample.entry_point)
@@ -150,7 +150,7 @@ def _drawn(
 
 
 def _choice(
-    point: Point, code: Code, spec: Grammar, templates: _Templates, *, is_listed: bool
+    point: Point, spec: Grammar, templates: _Templates, *, is_listed: bool
 ) -> tuple[str, ...]:
     """Return the templates that may stand at a point."""
     block = point.node.parent

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from memoprobe.perturbations.syntax import (
     Code,
     Grammar,
     compiles,
-    grammar,
     graded,
+    grammar,
     kinds,
     points,
     shuffled,
@@ -25,8 +25,8 @@ from memoprobe.perturbations.syntax import (
 )
 from memoprobe.records import Sample
 
-_OPERATORS = frozenset(
-    "= == === != !== < > <= >= <=> + - * / // % ** << >> & | ^ && || := => += -= *= /= %= ~ @".split()
+_OPERATORS = kinds(
+    "= == === != !== < > <= >= <=> + - * / // % ** << >> & | ^ && || := => += -= *= /= %= ~ @"
 )
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _BEFORE_BRACKET = frozenset({"if", "for", "while", "switch", "catch"})
@@ -133,9 +133,10 @@ def _quoted(code: Code) -> list[tuple[int, int]]:
         call = leaf.parent
         name = decode(code.said(leaf))
         is_macro = leaf.type == "identifier" and (name.isupper() or name == "assert")
-        if is_macro and call and call.type == "call_expression":
-            if not found or call.end_byte > found[-1][1]:
-                found.append((call.start_byte, call.end_byte))
+        if not is_macro or call is None or call.type != "call_expression":
+            continue
+        if not found or call.end_byte > found[-1][1]:
+            found.append((call.start_byte, call.end_byte))
     return found
 
 

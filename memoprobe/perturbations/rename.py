@@ -29,7 +29,7 @@ class Renaming:
 class _Program(NamedTuple):
     """Hold what can be renamed in a sample, and to what."""
 
-    names: list[str]  # in order of appearance
+    names: list[str]  # in the order in which levels take them
     places: list[tuple[int, int, str]]  # byte offsets, and the name there
     nonces: dict[str, str]
 
@@ -76,9 +76,9 @@ def single(sample: Sample, levels: int, rng: random.Random, *, intensity: str = 
     program = _program(sample, rng, "single", intensity, Renaming())
     if isinstance(program, Levels):
         return program
-    drawn = rng.sample(program.names, min(levels, len(program.names)))
     counted = [name for _, _, name in program.places]
-    altered = [program.variant(sample.text, [name]) for name in sorted(drawn, key=counted.count)]
+    drawn = sorted(program.names[:levels], key=counted.count)
+    altered = [program.variant(sample.text, [name]) for name in drawn]
     return Levels(variants(sample, "single", altered), {})
 
 
@@ -117,15 +117,14 @@ def _renamed(
     program = _program(sample, rng, perturbation, intensity, renaming)
     if isinstance(program, Levels):
         return program
-    order = rng.sample(program.names, len(program.names))
+    names, aims = program.names, renaming.edit_shares[:levels]
 
     @cache
     def share(n_names: int) -> float:
-        return edit_share(sample, program.variant(sample.text, order[:n_names])[0])
+        return edit_share(sample, program.variant(sample.text, names[:n_names])[0])
 
-    aims = renaming.edit_shares[:levels]
-    counts = matched(aims, len(order), share) if aims else steps(len(order), levels, intensity)
-    altered = [program.variant(sample.text, order[:n_names]) for n_names in counts]
+    counts = matched(aims, len(names), share) if aims else steps(len(names), levels, intensity)
+    altered = [program.variant(sample.text, names[:n_names]) for n_names in counts]
     return Levels(variants(sample, perturbation, altered), {})
 
 
@@ -138,7 +137,9 @@ def _program(
     names = scoping.names(sample)
     if names is None:
         return Levels(variants(sample, perturbation, []), {"unparsable": 1})
-    # Drawn once for the sample and not per level, so that each level extends the last.
+    # Drawn once for the sample and not per level, so that each level extends the last; and
+    # before the new names, so that these do not change which names a level takes.
+    order = rng.sample(names.renameable, len(names.renameable))
     taken = _taken(sample) | reserved(sample.language)
     drawn = nonces(names.renameable, taken, rng, natural=renaming.natural)
     if not _is_undone(sample, scoping, names.places, drawn):
@@ -146,7 +147,7 @@ def _program(
     places = names.places
     if renaming.comments:
         places = sorted([*places, *quoted(sample, frozenset(names.renameable))])
-    return _Program(names.renameable, places, drawn)
+    return _Program(order, places, drawn)
 
 
 def _scoping(sample: Sample) -> Scoping:

@@ -1,151 +1,27 @@
 """Swap neighbours that provably do not depend on each other."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
 
 import tree_sitter
 
 from memoprobe.languages import decode
 from memoprobe.perturbations.levels import Levels
+from memoprobe.perturbations.movable import HEADERS, MOVABLE, Movable
 from memoprobe.perturbations.syntax import (
+    GRAMMARS,
     Code,
     Grammar,
     Part,
     Span,
     compiles,
-    grammar,
     graded,
-    kinds,
+    grammar,
     skeleton,
 )
 from memoprobe.records import Sample
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Movable:
-    """Say of a language what may move: kinds of its grammar."""
-
-    assignments: frozenset[str]  # statements that may only set plain names
-    plain: frozenset[str]  # all that may stand in one of these
-    names: frozenset[str]  # kinds of a name, among ``plain``
-    reads: bool = False  # to read a name runs no code, so it may stand on the right side
-    imports: frozenset[str] = frozenset()
-    ordered_imports: bool = True  # one that shares a word with another stays behind it
-    earlier: bool = False  # a function must stand before those that call it
-
-
-_LITERALS = (
-    "integer float string string_start string_content string_end true false none null"
-    " escape_sequence = ; ,"
-)
-_C = _Movable(
-    assignments=kinds("declaration"),
-    plain=kinds(
-        "declaration primitive_type sized_type_specifier unsigned signed long short"
-        " init_declarator pointer_declarator array_declarator number_literal char_literal"
-        " character string_literal string_content escape_sequence identifier null true false"
-        " initializer_list = ; , * [ ] { } \" ' NULL nullptr -"
-    ),
-    names=kinds("identifier"),
-    imports=kinds("preproc_include"),
-    earlier=True,
-)
-_MOVABLE: Mapping[str, _Movable] = {
-    "python": _Movable(
-        assignments=kinds("expression_statement"),
-        plain=kinds(
-            f"{_LITERALS} expression_statement assignment identifier list tuple dictionary"
-            " pattern_list expression_list unary_operator ( ) [ ] { } -"
-        ),
-        names=kinds("identifier"),
-        reads=True,
-        imports=kinds("import_statement import_from_statement"),
-    ),
-    "java": _Movable(
-        assignments=kinds("local_variable_declaration expression_statement"),
-        plain=kinds(
-            "local_variable_declaration expression_statement assignment_expression integral_type"
-            " floating_point_type boolean_type int long short byte char float double boolean_type"
-            " type_identifier variable_declarator modifiers final decimal_integer_literal"
-            " decimal_floating_point_literal hex_integer_literal character_literal string_literal"
-            " string_fragment escape_sequence true false null_literal identifier field_access this"
-            " unary_expression = ; , . - \""
-        ),
-        names=kinds("identifier"),
-        reads=True,
-        imports=kinds("import_declaration"),
-        ordered_imports=False,
-    ),
-    "c": _C,
-    "cpp": _C,
-    "javascript": _Movable(
-        assignments=kinds("lexical_declaration variable_declaration"),
-        plain=kinds(
-            "lexical_declaration variable_declaration variable_declarator identifier number string"
-            " string_fragment escape_sequence true false null undefined array object"
-            " unary_expression let const var = ; , [ ] { } - ' \""
-        ),
-        names=kinds("identifier"),
-    ),
-    "php": _Movable(
-        assignments=kinds("expression_statement"),
-        plain=kinds(
-            f"{_LITERALS} expression_statement assignment_expression variable_name boolean"
-            " encapsed_string array_creation_expression array_element_initializer array"
-            " unary_op_expression ( ) [ ] - ' \""
-        ),
-        names=kinds("variable_name"),
-        imports=kinds("namespace_use_declaration"),
-        ordered_imports=False,
-    ),
-    "go": _Movable(
-        assignments=kinds("short_var_declaration assignment_statement var_declaration"),
-        plain=kinds(
-            "short_var_declaration assignment_statement var_declaration var_spec var"
-            " expression_list identifier type_identifier int_literal float_literal rune_literal"
-            " interpreted_string_literal interpreted_string_literal_content escape_sequence"
-            " true false nil unary_expression := = , - \""
-        ),
-        names=kinds("identifier"),
-        reads=True,
-    ),
-    "ruby": _Movable(
-        assignments=kinds("assignment"),
-        plain=kinds(
-            f"{_LITERALS} assignment identifier instance_variable nil array unary"
-            " [ ] - ' \""
-        ),
-        names=kinds("identifier instance_variable"),
-    ),
-    "csharp": _Movable(
-        assignments=kinds("local_declaration_statement"),
-        plain=kinds(
-            "local_declaration_statement modifier const variable_declaration predefined_type"
-            " implicit_type var variable_declarator identifier integer_literal real_literal"
-            " string_literal string_literal_content character_literal character_literal_content"
-            " escape_sequence boolean_literal true false null_literal prefix_unary_expression"
-            " = ; , - ' \""
-        ),
-        names=kinds("identifier"),
-        imports=kinds("using_directive"),
-        ordered_imports=False,
-    ),
-}
-# The standards allow these headers in any order.
-_HEADERS = frozenset(
-    f"<{name}>"
-    for name in (
-        "assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h"
-        " math.h setjmp.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h"
-        " tgmath.h time.h wchar.h wctype.h algorithm array bitset cassert cctype climits cmath"
-        " cstdint cstdio cstdlib cstring ctime deque functional iomanip iostream iterator limits"
-        " list map memory numeric queue set sstream stack stdexcept string tuple unordered_map"
-        " unordered_set utility vector"
-    ).split()
-)
 
 
 class _Item(NamedTuple):
@@ -171,22 +47,83 @@ def reorder(sample: Sample, levels: int, rng: random.Random, *, intensity: str =
     spec = grammar(sample, "reorder", intensity)
     code = Code(sample.text, sample.language)
     rows = list(_rows(code, spec))
-    slices: dict[int, Span] = {}
-    parts, is_sound = skeleton(code, slices=slices), compiles(code)
-    nodes = [[slices[item.node.id] for item in row] for row in rows]
-    spans = [[item.span for item in row] for row in rows]
+    change = _change(code, rows)
 
     def attempt(units: Sequence[tuple[int, int, int]]) -> tuple[str, bool]:
         orders = [list(range(len(row))) for row in rows]
         for row, here, there in units:
             order = orders[row]
             order[here], order[there] = order[there], order[here]
-        text = decode(b"".join(_moved(code.data, spans, orders)))
-        expected = list(chain.from_iterable(_moved(parts, nodes, orders)))
-        after = Code(text, sample.language)
-        return text, skeleton(after) == expected and (compiles(after) or not is_sound)
+        return change(orders)
 
     return graded(sample, "reorder", (levels, intensity), _swaps(rows, rng), attempt)
+
+
+def undo(answer: str, original: str, language: str) -> str:
+    """Return an answer with what may move in the order of the original.
+
+    A model that repeats the order which it was given is not charged for it. What the
+    original does not hold stays where it is.
+
+    Args:
+        answer: The code in which a model answered.
+        original: The sample's text.
+        language: Of both.
+    """
+    if language not in GRAMMARS:
+        return answer
+    before, code, spec = Code(original, language), Code(answer, language), GRAMMARS[language]
+    places: dict[tuple[bytes, ...], int] = {}
+    for items in _neighbours(before, spec):
+        for item in items:
+            places.setdefault(_key(item, before, spec), item.span[0])
+    rows = [row for row in _neighbours(code, spec) if len(row) > 1]
+    orders = [_sorted(row, [places.get(_key(item, code, spec)) for item in row]) for row in rows]
+    text, holds = _change(code, rows)(orders)
+    return text if holds else answer
+
+
+def _key(item: _Item, code: Code, spec: Grammar) -> tuple[bytes, ...]:
+    """Return what tells an item from others: its function, and what it sets or says."""
+    around = item.node.parent
+    while around is not None and around.type not in spec.functions:
+        around = around.parent
+    function = _function(around, code, MOVABLE[code.language]) if around else None
+    return (
+        b" ".join(sorted(function.writes)) if function else b"",
+        *(sorted(item.writes) or [b" ".join(code.said(item.node).split())]),
+    )
+
+
+def _sorted(row: Sequence[_Item], places: Sequence[int | None]) -> list[int]:
+    """Return the order that follows ``places`` as far as what is not apart allows."""
+    order = list(range(len(row)))
+    for end in range(len(order) - 1, 0, -1):
+        for i in range(end):
+            here, there = places[order[i]], places[order[i + 1]]
+            if here is None or there is None or here <= there:
+                continue
+            if _are_apart(row[order[i]], row[order[i + 1]]):
+                order[i], order[i + 1] = order[i + 1], order[i]
+    return order
+
+
+def _change(
+    code: Code, rows: Sequence[Sequence[_Item]]
+) -> Callable[[Sequence[Sequence[int]]], tuple[str, bool]]:
+    """Return what makes of new orders of the rows a text, and whether its parts are the same."""
+    slices: dict[int, Span] = {}
+    parts, is_sound = skeleton(code, slices=slices), compiles(code)
+    nodes = [[slices[item.node.id] for item in row] for row in rows]
+    spans = [[item.span for item in row] for row in rows]
+
+    def change(orders: Sequence[Sequence[int]]) -> tuple[str, bool]:
+        text = decode(b"".join(_moved(code.data, spans, orders)))
+        expected = list(chain.from_iterable(_moved(parts, nodes, orders)))
+        after = Code(text, code.language)
+        return text, skeleton(after) == expected and (compiles(after) or not is_sound)
+
+    return change
 
 
 def _swaps(rows: Sequence[Sequence[_Item]], rng: random.Random) -> list[tuple[int, int, int]]:
@@ -219,37 +156,53 @@ def _moved(
         start, end, is_plain = stack.pop()
         if is_plain:
             yield whole[start:end]
-            continue
-        pieces: list[tuple[int, int, bool]] = []
-        position = start
-        for row, order in zip(rows, orders, strict=True):
-            if row[0][0] < position or row[-1][1] > end:
-                continue  # outside, or inside of an item that was passed
-            for place, source in zip(row, order, strict=True):
-                pieces += [(position, place[0], True), (*row[source], False)]
-                position = place[1]
-        pieces.append((position, end, True))
-        stack.extend(reversed(pieces))
+        else:
+            stack.extend(reversed(_pieces((start, end), rows, orders)))
 
 
-def _rows(code: Code, spec: Grammar) -> list[list[_Item]]:
-    """Return the rows of neighbours of which no two depend on each other, outer ones first."""
+def _pieces(
+    span: Span, rows: Sequence[Sequence[Span]], orders: Sequence[Sequence[int]]
+) -> list[tuple[int, int, bool]]:
+    """Return what a span consists of: items, and the stretches between them, marked as plain."""
+    position, end = span
+    found: list[tuple[int, int, bool]] = []
+    for row, order in zip(rows, orders, strict=True):
+        if row[0][0] < position or row[-1][1] > end:
+            continue  # outside, or inside of an item that was passed
+        for place, item in zip(row, order, strict=True):
+            found += [(position, place[0], True), (*row[item], False)]
+            position = place[1]
+    return [*found, (position, end, True)]
+
+
+def _rows(code: Code, spec: Grammar) -> Iterator[list[_Item]]:
+    """Yield the rows of neighbours of which no two depend on each other, outer ones first."""
+    for items in _neighbours(code, spec):
+        row: list[_Item] = []
+        for item in items:
+            if not all(_are_apart(item, other) for other in row):
+                if len(row) > 1:
+                    yield row
+                row = []
+            row.append(item)
+        if len(row) > 1:
+            yield row
+
+
+def _neighbours(code: Code, spec: Grammar) -> list[list[_Item]]:
+    """Return all statements that may move, those together that nothing else stands between."""
     found: list[list[_Item]] = []
     stack = [code.root]
     while stack:
         node = stack.pop()
-        stack.extend(node.children)
-        if node.type not in spec.blocks | spec.holders or node.type == "ERROR":
+        if node.type == "ERROR":
             continue
-        row: list[_Item] = []
-        for item in _items(node, code, spec):
-            if item and row and all(_are_apart(item, other) for other in row):
-                row.append(item)
-            else:
-                found.append(row)
-                row = [item] if item else []
-        found.append(row)
-    return sorted((row for row in found if len(row) > 1), key=lambda row: row[0].span)
+        stack.extend(node.children)
+        if node.type in spec.blocks | spec.holders:
+            for may_move, items in groupby(_items(node, code, spec), lambda item: item is not None):
+                if may_move:
+                    found.append([item for item in items if item])
+    return sorted(found, key=lambda items: items[0].span)
 
 
 def _are_apart(item: _Item, other: _Item) -> bool:
@@ -283,9 +236,11 @@ def _with_comments(children: Sequence[tree_sitter.Node], i: int, code: Code) -> 
     """Return where a statement is, with the comments directly above it and on its last line."""
     start, end = code.span(children[i])
     following = children[i + 1 :]
-    if following and code.is_comment(following[0]) and b"\n" not in code.data[
-        end : following[0].start_byte
-    ]:
+    if (
+        following
+        and code.is_comment(following[0])
+        and b"\n" not in code.data[end : following[0].start_byte]
+    ):
         end = code.span(following[0])[1]
     for before in reversed(children[:i]):
         gap = code.data[code.span(before)[1] : start]
@@ -300,7 +255,7 @@ def _item(
     node: tree_sitter.Node, block: tree_sitter.Node, code: Code, spec: Grammar
 ) -> _Item | None:
     """Return a statement that may move, None for any other."""
-    rules = _MOVABLE[code.language]
+    rules = MOVABLE[code.language]
     if node.type in rules.imports:
         return _import(node, code, rules)
     if node.type in spec.functions and block.type in spec.holders:
@@ -311,17 +266,17 @@ def _item(
     return None
 
 
-def _import(node: tree_sitter.Node, code: Code, rules: _Movable) -> _Item | None:
+def _import(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | None:
     words = frozenset(_words(node, code)) if rules.ordered_imports else frozenset[bytes]()
     span = code.span(node)
     if node.type == "preproc_include":
         header = code.data[slice(*span)].removeprefix(b"#include").strip()
-        return _Item(node, "import", span, frozenset(), frozenset()) if header in _HEADERS else None
+        return _Item(node, "import", span, frozenset(), frozenset()) if header in HEADERS else None
     is_open = any(child.type == "wildcard_import" for child in node.children)
     return None if is_open and rules.ordered_imports else _Item(node, "import", span, words, words)
 
 
-def _function(node: tree_sitter.Node, code: Code, rules: _Movable) -> _Item | None:
+def _function(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | None:
     name = node.child_by_field_name("name")
     inner = node
     while name is None and (declarator := inner.child_by_field_name("declarator")):
@@ -335,20 +290,19 @@ def _function(node: tree_sitter.Node, code: Code, rules: _Movable) -> _Item | No
         return None
     words = {word for child in head for word in _words(child, code)}
     words |= set(_words(body, code)) if rules.earlier else set()
-    return _Item(
-        node, "function", code.span(node), frozenset({code.said(name)}), frozenset(words)
-    )
+    return _Item(node, "function", code.span(node), frozenset({code.said(name)}), frozenset(words))
 
 
-def _assignment(node: tree_sitter.Node, code: Code, rules: _Movable) -> _Item | None:
+def _assignment(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | None:
     writes, words = set(), set()
     is_set = "declaration" in node.type
     stack = [(node, False)]
     while stack:
         inside, is_value = stack.pop()
         said = code.said(inside)
-        if inside.type not in rules.plain or (b"." in said and inside.type == "field_access"
-                                              and not said.startswith(b"this.")):
+        if inside.type not in rules.plain or (
+            b"." in said and inside.type == "field_access" and not said.startswith(b"this.")
+        ):
             return None
         if inside.type in rules.names:
             words.add(said)
@@ -376,5 +330,5 @@ def _inside(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 def _words(node: tree_sitter.Node, code: Code) -> Iterator[bytes]:
     """Yield the names in a node, types and fields among them."""
     for inside in _inside(node):
-        if not inside.child_count and inside.is_named and code.said(inside)[:1].isalpha():
+        if not inside.child_count and inside.is_named and not code.said(inside)[:1].isdigit():
             yield code.said(inside)

@@ -91,7 +91,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "csharp": Grammar(
         blocks=kinds("block"),
-        holders=kinds("declaration_list"),
+        holders=kinds("compilation_unit declaration_list"),
         functions=kinds("method_declaration"),
     ),
 }
@@ -237,7 +237,8 @@ def points(code: Code, spec: Grammar) -> list[Point]:
     Nothing is put before what must come first, such as a docstring, nor beside what does
     not parse.
     """
-    found, stack = [], [code.root]
+    found: list[Point] = []
+    stack = [code.root]
     while stack:
         node = stack.pop()
         if node.type == "ERROR":

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoprobe import benchmarks
+from memoprobe import benchmarks, perturbations, prompts
 from memoprobe.errors import ConfigError, StoreError
 from memoprobe.models import MODELS
 from memoprobe.models import find as find_model
 from memoprobe.pipeline import settings
+from memoprobe.pipeline.asking import read_benchmark, variants_of
 from memoprobe.records import Interface, Response, Sample, Sensitivity, state
 from memoprobe.report.data import (
     PRIMARY_DEFINITION,
@@ -23,6 +24,7 @@ from memoprobe.report.data import (
 from memoprobe.report.data import Cell as ReportCell
 from memoprobe.store import Store, counts, results
 from memoprobe.store.database import Cell
+from memoprobe.study import BenchmarkSpec, Study
 from memoprobe.tables import shown
 
 EXAMPLES = 10
@@ -198,7 +200,7 @@ def _levels(
 ) -> Iterator[ExampleLevel]:
     variants = store.variants(chosen.benchmark, chosen.sample_id, chosen.perturbation)
     cell = Cell(chosen.model, chosen.benchmark, chosen.perturbation)
-    prompts = store.prompts(cell, chosen.sample_id, interface)
+    sent = store.prompts(cell, chosen.sample_id, interface)
     scores = results.scores_of(store, cell, chosen.sample_id, chosen.metric)
     by_level: dict[int, list[Response]] = defaultdict(list)
     for response in store.responses_to(cell, chosen.sample_id):
@@ -209,13 +211,52 @@ def _levels(
             for r in by_level[variant.level]
         ]
         found = [score for _, score, _ in answers if score is not None]
+        shown = is_shown(chosen.benchmark)
         yield ExampleLevel(
             level=variant.level,
-            prompt=prompts.get(variant.level, variant.text),
-            reference=sample.reference if variant.level == 0 else None,
+            prompt=sent.get(variant.level, variant.text) if shown else WITHHELD,
+            reference=sample.reference if variant.level == 0 and shown else None,
             mean=sum(found) / len(found) if found else None,
-            answers=answers,
+            answers=answers if shown else [(WITHHELD, score, kind) for _, score, kind in answers],
         )
+
+
+WITHHELD = "(not shown: its authors ask that this benchmark's texts are not spread)"
+
+
+def is_shown(benchmark: str) -> bool:
+    """Tell whether texts of a benchmark may stand in what others will read."""
+    registered = benchmarks.BENCHMARKS.get(benchmark)
+    return registered is None or not registered.private
+
+
+def example(name: str) -> str | None:
+    """Return one item of a benchmark as a model meets it, at levels 0 and 5.
+
+    None where its data was not fetched.
+    """
+    registered = benchmarks.find(name)
+    if not benchmarks.is_available(registered, settings.home()):
+        return None
+    spec = BenchmarkSpec(name=name, limit=1)
+    loaded = read_benchmark(spec, 0)
+    if not loaded.samples:
+        return f"no sample: {loaded.skipped}"
+    sample = loaded.samples[0]
+    if not is_shown(name):
+        return f"{sample.sample_id}: {WITHHELD}"
+    usual = perturbations.DEFAULT[sample.input_kind]
+    try:
+        levels = variants_of(Study(), sample, usual).variants
+    except ConfigError as error:  # its language cannot be perturbed
+        return f"{sample.sample_id}: {error}"
+    ends = levels if len(levels) == 1 else (levels[0], levels[-1])
+    parts = [
+        f"--- {sample.sample_id}, {each.perturbation} level {each.level}\n"
+        + prompts.fill(sample, each.text, "chat")
+        for each in ends
+    ]
+    return "\n\n".join([*parts, f"--- reference\n{sample.reference or 'none'}"])
 
 
 def by_family(
@@ -246,7 +287,7 @@ def registry(name: str | None) -> list[dict[str, Any]]:
     shown = [
         field.name
         for field in fields(benchmarks.Benchmark)
-        if field.name not in {"read", "sample", "hub"}
+        if field.name not in {"read", "sample", "hub", "private", "characters"}
     ]
     return [
         {
