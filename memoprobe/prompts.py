@@ -34,7 +34,7 @@ _PROSE_STOPS = ("\n\n", "\nCode:", "\nQuestion:")
 STOPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "code_generation": ("\ndef ", "\nclass ", "\nif __name__", "\nprint(", "\nassert "),
-        "test_generation": ("\nif __name__", "\n# Program under test", "\n# What it does"),
+        "test_generation": ("\nif __name__", "\n```", "\n# Program under test"),
         "vulnerability_detection": _PROSE_STOPS,
         "code_summarization": _PROSE_STOPS,
     }

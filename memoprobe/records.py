@@ -120,6 +120,14 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forcing(Request):
+    """Hold one call that draws no answer: it asks how likely the reference is as the answer."""
+
+    given: str  # what the answer opens with and is not measured, such as a code fence
+    reference: str  # in the variant's names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """Hold what came back for one slot."""
 
@@ -175,6 +183,23 @@ class Failure:
     detail: str
     attempts: int
     permanent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likelihood:
+    """Hold how likely a reference is as the answer to one variant, by one model."""
+
+    key: bytes  # hashes all that can change it
+    model: str
+    benchmark: str
+    sample_id: str
+    perturbation: str
+    level: int
+    total: float  # log-probability in nats, of the tokens that lie wholly in the reference
+    n_tokens: int
+    n_bytes: int  # of the reference that these tokens spell, in UTF-8
+    tokens: bytes  # each one's log-probability at level 0, float32 little-endian; else empty
+    endpoint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from memoprobe.benchmarks import BENCHMARKS, complete
 from memoprobe.errors import BenchmarkError, ConfigError
+from memoprobe.perturbations import choice
+from memoprobe.perturbations.choice import Paraphrasing
 from memoprobe.records import Interface, Sampling, Task
 
 MOST_LEVELS = 20
@@ -80,6 +82,7 @@ class Study:
     perturbation: str | None = None  # None: each benchmark's default for its kind of input
     intensity: str = "share"  # "count" reproduces the study
     placebo: bool = False
+    paraphrase: Paraphrasing = field(default_factory=Paraphrasing)  # the source of paraphrases
     sampling: Sampling = field(default_factory=Sampling)
     models: tuple[ModelSpec, ...] = ()
     benchmarks: tuple[BenchmarkSpec, ...] = ()
@@ -210,6 +213,7 @@ def check(study: Study, where: str) -> None:
             "limit must be at least 1",
         ),
         *_rules_of_benchmarks(study.benchmarks),
+        *choice.rules(study.paraphrase, study.perturbation),
         (_unique([m.name for m in study.models]), "two models have the same name"),
         (_unique([b.label for b in study.benchmarks]), "two benchmarks have the same name"),
     )

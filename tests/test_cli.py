@@ -254,7 +254,8 @@ def test_everything_works_on_a_finished_run(repairs):
     assert {f["size"] for f in compared["families"]} <= {0, 1}
     first = memoprobe("compare", "run.db").splitlines()[0]
     assert first == (
-        "memorization · calibrated · token_levenshtein · default (confirmatory, 0 tests, holm)"
+        "memorization · mean · calibrated · token_levenshtein · default"
+        " (confirmatory, 0 tests, holm)"
     )
     memoprobe("report", "run.db", "-o", "page.html", "--figures", "figures")
     for form in ("csv", "jsonl", "parquet"):
@@ -441,7 +442,8 @@ def test_benchmarks_lists_the_registry():
     found = json.loads(memoprobe("benchmarks", "--json"))
 
     keys = "name task category dataset languages perturbation reference tests rows hub_id licence"
-    assert set(found[0]) == {*keys.split(), "source", "available"}
+    assert set(found[0]) == {*keys.split(), "source", "available", "options"}
+    assert len(found) == 20
     assert "humaneval" in memoprobe("benchmarks")
     assert "openai" in memoprobe("benchmarks", "humaneval")
 

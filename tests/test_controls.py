@@ -53,20 +53,27 @@ def test_a_benchmark_of_controls_serves_the_items_of_another(repairs):
     contrasts = rows(
         "run.db",
         "SELECT DISTINCT context, n_subject, n_rest FROM comparisons"
-        " WHERE question = 'memorization' ORDER BY context",
+        " WHERE question = 'memorization' AND definition = 'calibrated' AND test = 'mean'"
+        " ORDER BY context",
     )
     assert [tuple(row.values()) for row in contrasts] == [("items", 6, 8), ("repairs", 4, 8)]
     assert "items minus controls" in text
 
 
 def test_samples_without_a_reference_are_named(repairs):
-    """It is said once of which benchmark they are and that they were not scored."""
+    """It is said once of which benchmark they are and what they are compared with."""
     bare = split(repairs, "bare", reference=None)
 
     run(repairs, bare)
     said = CliRunner().invoke(cli.app, ["score", "run.db"]).stderr
 
-    assert said == "memoprobe: bare: 6 of its samples have no reference and were not scored\n"
+    assert said.startswith("memoprobe: bare: 6 of its samples have no reference; their answers")
+    definitions = rows(
+        "run.db", "SELECT DISTINCT definition FROM sensitivities WHERE benchmark = 'bare'"
+    )
+    found = {row["definition"] for row in definitions}
+    assert "calibrated" in found
+    assert found.isdisjoint({"recall", "exact", "recall_last"})
 
 
 def test_a_pilots_spread_is_that_within_a_cell(repairs):
@@ -74,7 +81,7 @@ def test_a_pilots_spread_is_that_within_a_cell(repairs):
     run(repairs, split(repairs, "others"), more=["--placebo"])
     with sqlite3.connect("run.db") as connection:
         connection.execute(
-            "UPDATE sensitivities SET value = rowid % 7 * .01 + (benchmark = 'others')"
+            "UPDATE sensitivity_rows SET value = rowid % 7 * .01 + (benchmark = 'others')"
             " + 2 * (sample_id IN ('r4', 'r5')) + rowid % 3 * (perturbation = 'placebo')"
         )
     connection.close()

@@ -47,7 +47,7 @@ def test_the_fall_of_what_was_seen_exceeds_that_of_the_controls():
         "d/demo.db",
         "SELECT min(effect_low) AS low, count(*) AS n FROM comparisons WHERE pool = 'default'"
         " AND question = 'memorization' AND definition = 'calibrated'"
-        " AND metric = 'token_levenshtein'",
+        " AND metric = 'token_levenshtein' AND test = 'mean'",
     )
     (controls,) = rows(
         "d/demo.db",

@@ -24,7 +24,7 @@ from memoprobe.perturbations import (
     wording,
 )
 from memoprobe.perturbations.levels import distance, steps
-from memoprobe.perturbations.paraphrase import DRAWS, paraphrase
+from memoprobe.perturbations.paraphrase import DRAWS, Way, paraphrase
 from memoprobe.perturbations.protected import facts, loss, sentences, task_identifiers
 from memoprobe.records import TEXT_SLOT, Sample
 from tests.local import SHARED, needs_shared
@@ -258,7 +258,7 @@ def test_gates_turn_down_what_lost_something(candidate, reason):
         5,
         random.Random(0),
         lambda text, identifiers, rng: [candidate],
-        name="fixed",
+        Way("fixed"),
     )
 
     assert len(levels.variants) == (1 if reason else 2)
@@ -276,7 +276,7 @@ def test_a_source_is_drawn_from_until_it_gives_enough():
     )
 
     levels = paraphrase(
-        sample("one red car goes"), 2, random.Random(0), lambda *_: next(draws), name="fixed"
+        sample("one red car goes"), 2, random.Random(0), lambda *_: next(draws), Way("fixed")
     )
 
     assert [variant.text for variant in levels.variants] == [

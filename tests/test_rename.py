@@ -402,7 +402,7 @@ def test_code_without_renameable_names_has_level_0_only(text):
     ("fields", "options", "said"),
     [
         ({"input_kind": "prose"}, {}, "own sample 1 is prose"),
-        ({"language": "java"}, {}, "'java'.*languages are python"),
+        ({"language": "cobol"}, {}, "'cobol'.*languages are c, cpp, csharp"),
         ({}, {"intensity": "all"}, "unknown intensity 'all'"),
     ],
 )

@@ -81,6 +81,13 @@ TRAPS = {
         "int f(int n) { _cleanup_ int fd; fd = n; return fd; }",
         "f n",
     ),
+    "macros that export, and a label of an assembler": (
+        "c",
+        "static int debug; int shown(int a) { return a; }\nEXPORT_SYMBOL(shown);\n"
+        "module_param(debug, int, 0);\nstatic DEFINE_MUTEX(lock);\n"
+        'void g(int fd) { asm goto("x" : : : : fail); lock = fd; fail: return; }',
+        "a fd g",
+    ),
     "a method away from its class": (
         "cpp",
         "int Shape::area(int side) { int total = side * scale; return total; }\nint scale = 2;\n"
@@ -146,6 +153,11 @@ TRAPS = {
         "@Entity class A { private int x; } class B { @Inject private int y; private int z; }",
         "B z",
     ),
+    "parameters that a request names": (
+        "java",
+        "class A { int f(@RequestParam int id, @NotNull Object x) { return id; } }",
+        "A x",
+    ),
     "shorthand": ("javascript", "function f(a, b) { return {a, b: b}; }", "f b"),
     "shorthand in a pattern": (
         "javascript",
@@ -173,6 +185,11 @@ TRAPS = {
     "the class of an object is named": (
         "javascript",
         "class A {} function f(a) { return a.constructor.name; }",
+        "",
+    ),
+    "parameters that are injected by name": (
+        "javascript",
+        "angular.module('m').controller('c', function ($scope, http) { $scope.x = http; });",
         "",
     ),
     "elements of JSX": ("javascript", "const item = 1, b = 2; x = <item a={b}/>;", "b"),
@@ -233,6 +250,11 @@ TRAPS = {
         "c x y",
     ),
     "named arguments": ("csharp", "private void F(int a, int b) { F(a: b, 1); }", "F b"),
+    "parameters of what carries attributes": (
+        "csharp",
+        "class A { [HttpGet] public int Get(int id) { int x = id; return x; } }",
+        "x",
+    ),
     "nameof": ("csharp", "static int F(int a, int b) { G(nameof(a), b); }", "F b"),
     "records and properties": (
         "csharp",

@@ -69,26 +69,15 @@ async def _try(request: Request, tries: _Tries, place: tuple[Lane, Work]) -> Seq
                 return []
             tries.sends += 1
             outcomes = await _ask(request, slots, tries, place)
-    except (EndpointError, EndpointRefused) as fault:
-        error = await _own(fault, request, lane)
-        if isinstance(error, RequestRejected):
-            return _rejected(error, request, len(slots), tries, place)
+    except EndpointDown:
+        raise
+    except RequestRejected as error:
+        return _rejected(error, request, len(slots), tries, place)
+    except EndpointError as error:
         return await _failed(error, replace(request, slots=slots), tries, place)
     if tries.most < lane.max_n:
         _learn(lane, work, tries.most)
     return outcomes
-
-
-async def _own(error: MemoprobeError, request: Request, lane: Lane) -> EndpointError:
-    """Return an error as this request's own, or raise it where it would meet every other.
-
-    A gateway may forbid single prompts with the status of a wrong key.
-    """
-    if isinstance(error, EndpointRefused) and await _answers(lane, request):
-        return RequestRejected(str(error), kind="forbidden", phase="status", status=error.status)
-    if isinstance(error, EndpointDown) or not isinstance(error, EndpointError):
-        raise error
-    return error
 
 
 def _rejected(
@@ -136,8 +125,10 @@ async def _answers(lane: Lane, request: Request) -> bool:
     """Tell whether an endpoint answers a request for one token."""
     try:
         await lane.client.probe(request.served_model, request.interface)
-    except (EndpointError, EndpointRefused):
+    except EndpointRefused:
         return False
+    except EndpointError as error:
+        return error.kind == "error_in_200"  # which may be about the request, as a status 400 is
     lane.flow.answered(1)
     return True
 
@@ -179,29 +170,43 @@ async def _ask(
 ) -> list[Response]:
     """Send once and file the choices by their index."""
     lane, work = place
-    started = monotonic()
     token = id(slots)
     item = f"{request.benchmark} {request.sample_id} level {request.level} ({request.model})"
-    work.progress.in_flight[token] = (started, item)
+    work.progress.in_flight[token] = (monotonic(), item)
     try:
-        reply = await lane.client.send(request, slots, tries.attempts)
-        origin = Origin(lane.client.name, lane.client.usage_sums_choices, monotonic() - started)
-        found = responses(request, slots, reply, origin)
+        found = await _reply(request, slots, tries.attempts, lane)
     except asyncio.CancelledError:
         given_up = [failure(request, slot, Cancelled(), tries.sends) for slot in slots]
         work.save(*given_up)
         work.progress.count(given_up)
         raise
+    finally:
+        del work.progress.in_flight[token]
+    lane.flow.answered(len(found))
+    if len(found) < len(slots):
+        _learn(lane, work, len(found))
+    return found
+
+
+async def _reply(
+    request: Request, slots: Sequence[Slot], attempts: int, lane: Lane
+) -> list[Response]:
+    """Return what one call gives; what concerns this request alone is an error of its own."""
+    started = monotonic()
+    try:
+        reply = await lane.client.send(request, slots, attempts)
+        origin = Origin(lane.client.name, lane.client.usage_sums_choices, monotonic() - started)
+        return responses(request, slots, reply, origin)
+    except EndpointRefused as error:
+        # A gateway may forbid single prompts with the status of a wrong key.
+        if not await _answers(lane, request):
+            raise
+        detail, status = str(error), error.status
+        raise RequestRejected(detail, kind="forbidden", phase="status", status=status) from error
     except MemoprobeError:
         raise
     except Exception as error:  # a mistake of our own
         raise mishandled(error, lane.client.redact) from error
-    finally:
-        del work.progress.in_flight[token]
-    lane.flow.answered(len(reply.choices))
-    if len(reply.choices) < len(slots):
-        _learn(lane, work, len(reply.choices))
-    return found
 
 
 def _learn(lane: Lane, work: Work, max_n: int) -> None:

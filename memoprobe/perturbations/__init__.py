@@ -7,6 +7,7 @@ from memoprobe.perturbations import dead_code as _dead_code
 from memoprobe.perturbations import own as _own
 from memoprobe.perturbations import reorder as _reorder
 from memoprobe.perturbations.bitflip import bitflip
+from memoprobe.perturbations.choice import NAMES
 from memoprobe.perturbations.comments import comments
 from memoprobe.perturbations.constants import constants
 from memoprobe.perturbations.layout import layout
@@ -19,6 +20,7 @@ from memoprobe.records import InputKind, Sample, Variant
 __all__ = [
     "CHANGES_MEANING",
     "DEFAULT",
+    "PARAPHRASES",
     "PERTURBATIONS",
     "Levels",
     "Perturbation",
@@ -44,6 +46,9 @@ PERTURBATIONS: dict[str, Perturbation] = {
 }
 
 DEFAULT: dict[InputKind, str] = {"prose": "lexical", "code": "rename"}
+
+PARAPHRASES = frozenset(NAMES.values())
+"""Those that reword prose; a study's source of paraphrases chooses one for all its prose."""
 
 CHANGES_MEANING = frozenset({"constants", "bitflip"})
 """After these the reference no longer answers what the variant asks, or nobody can tell."""

@@ -203,7 +203,7 @@ def _insides(gaps: _Gaps, free: Mapping[int, str]) -> _Changes:
         last = leaf.parent.children[-1] if leaf.parent and leaf.type in {"(", "["} else None
         if last is None or last.type != _BRACKETS[leaf.type] or free.get(i + 1) not in {"", " "}:
             continue
-        close = places[last.id]
+        close = places.get(last.id, 0)  # 0: it is missing
         if close > i + 1 and free.get(close) == free[i + 1]:
             new = "" if free[close] else " "
             found[i + 1, close] = (new, new)

@@ -26,45 +26,44 @@ branch bridge brief broker brush bucket budget buffered builder bundle burden bu
 cable calendar camera campaign canal candle canvas capital captain carbon career cargo carrier
 cascade castle category caution center century chain chamber chance channel chapter charge chart
 charter circle circuit citizen clause client climate cluster coast collar column comfort comment
-compass concept concert contact content contest context contract corner cottage council counter
-country county couple course cousin cover credit crest critic crop crowd crystal culture current
-curtain curve customer cycle damage danger debate decade decision deck degree delivery demand
-density deposit depth desert design desk detail device diagram diary differ dinner direct discount
-display distance district division domain donor draft drawer driver duration duty eager edge editor
-effect effort element emblem energy engine entity envelope episode equipment estate estimate
-evidence excess expert extra fabric factor factory failure family farmer feature fellow fence
-festival fiber fiction figure finger flavor fleet flight floor flour folder forest formula fortune
-forum fossil fraction fragment frame freight friend frontier fruit fuel funding furniture gallery
-garage garden gateway gauge general gentle glacier glance grain granite grant graph gravity grid
-ground growth guard guest guide habit hammer handle harbor harvest hazard header health heart
-height helmet hero highway holder hollow honest horizon hospital hotel house humble hunter idea
-image impact impulse income increase industry insect insight instant interest island issue jacket
-journal journey judge junction kernel kettle kitchen knight label ladder lake lantern large
-latitude launch layer leader league leather lecture legend lesson letter level liberty library
-light limit liquid listing lodge logic machine magnet mailbox manner margin marker market master
-material matter meadow measure member mentor merchant message metal meter middle mineral minimum
-mirror mission mixture model moment monitor month motion motor mountain museum narrow nation nature
-needle neighbor network notice notion observer obstacle ocean office opinion orbit orchard order
-origin outcome output owner painter palace panel parade parcel parent parking particle partner
-passage patient pattern payment peak penalty people percent period permit person phase phrase
-picture pilot pioneer pipeline planet plastic platform player plaza pocket poetry point polar
-policy portion portrait position postage potential powder practice premium present pressure price
-primary prize process product profile profit program project promise proof proposal protein
-province pulse purpose puzzle quality quantity quarter question quota radius railway rainfall ratio
-reason receipt recipe recovery region relation relief remark reminder repair report request rescue
-reserve residue resort resource result revenue reward rhythm ribbon rival river rocket rough route
-routine sailor salary sample satellite savings scale scene schedule scholar school science scope
-screen season secret section sector segment senior sensor sentence sequel series session setting
-shadow shape sheet shelf shelter shield shipment shore sketch slice smooth soldier solution source
-spare speaker spectrum speech speed sphere spiral spirit spread spring square stadium staff stage
-stairs standard station statue storage storm strategy stream street strength stretch student studio
-subject suburb success suffix summary summit sunset supply support surface survey tablet talent
-target teacher team temple tenant tension terminal territory texture theater theme theory threshold
-ticket tidy timber timing title token topic tower traffic trail trainer transit travel treasure
-treaty trend triangle tribute trophy tunnel tutor unit update valley vapor variety vehicle vendor
-venture vessel victory village vision visitor voltage volume voyage wagon wallet warning weather
-wedding weight welcome widget width window winner winter wisdom witness wonder worker workshop
-writer zone
+compass concert contact content contest context contract corner cottage council counter country
+county couple course cousin cover credit crest critic crop crowd crystal culture current curtain
+curve customer cycle damage danger debate decade decision deck degree delivery demand density
+deposit depth desert design desk detail device diagram diary differ dinner direct discount display
+distance district division domain donor draft drawer driver duration duty eager edge editor effect
+effort element emblem energy engine entity envelope episode equipment estate estimate evidence
+excess expert extra fabric factor factory failure family farmer feature fellow fence festival fiber
+fiction figure finger flavor fleet flight floor flour folder forest formula fortune forum fossil
+fraction fragment frame freight frontier fruit fuel funding furniture gallery garage garden gateway
+gauge general gentle glacier glance grain granite grant graph gravity grid ground growth guard
+guest guide habit hammer handle harbor harvest hazard header health heart height helmet hero
+highway holder hollow honest horizon hospital hotel house humble hunter idea image impact impulse
+income increase industry insect insight instant interest island issue jacket journal journey judge
+junction kernel kettle kitchen knight label ladder lake lantern large latitude launch layer leader
+league leather lecture legend lesson letter level liberty library light limit liquid listing lodge
+logic machine magnet mailbox manner margin marker market master material matter meadow measure
+member mentor merchant message metal meter middle mineral minimum mirror mission mixture model
+moment monitor month motion motor mountain museum narrow nation nature needle neighbor network
+notice notion observer obstacle ocean office opinion orbit orchard order origin outcome output
+owner painter palace panel parade parcel parking particle partner passage patient pattern payment
+peak penalty people percent period permit person phase phrase picture pilot pioneer pipeline planet
+plastic platform player plaza pocket poetry point polar policy portion portrait position postage
+potential powder practice premium present pressure price primary prize process product profile
+profit program project promise proof proposal protein province pulse purpose puzzle quality
+quantity quarter question quota radius railway rainfall ratio reason receipt recipe recovery region
+relation relief remark reminder repair report request reserve residue resort resource result
+revenue reward rhythm ribbon rival river rocket rough route routine sailor salary sample satellite
+savings scale scene schedule scholar school science scope screen season secret section sector
+segment senior sensor sentence sequel series session setting shadow shape sheet shelf shelter
+shield shipment shore sketch slice smooth soldier solution source spare speaker spectrum speech
+speed sphere spiral spirit spread spring square stadium staff stage stairs standard station statue
+storage storm strategy stream street strength stretch student studio subject suburb success suffix
+summary summit sunset supply support surface survey tablet talent teacher team temple tenant
+tension terminal territory texture theater theme theory threshold ticket tidy timber timing title
+token topic tower traffic trail trainer transit travel treasure treaty trend triangle tribute
+trophy tunnel tutor unit update valley vapor variety vehicle vendor venture vessel victory village
+vision visitor voltage volume voyage wagon wallet weather wedding weight welcome widget width
+window winner winter wisdom witness wonder worker workshop writer zone
 """
 _ORDINARY = _LIST.split()
 

@@ -3,14 +3,33 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
+from memoprobe.languages import words
+from memoprobe.perturbations.distances import Measure, by_words
 from memoprobe.perturbations.levels import Levels, check, distance, steps, variants
 from memoprobe.perturbations.protected import facts, loss, task_identifiers
 from memoprobe.perturbations.rewording import reword
 from memoprobe.records import Sample
 
-Source = Callable[[str, frozenset[str], random.Random], Iterable[str]]
+
+class Rejected(NamedTuple):
+    """Stand for a candidate that its source turned down itself."""
+
+    reason: str
+
+
+Source = Callable[[str, frozenset[str], random.Random], Iterable[str | Rejected]]
 """Give candidate rewordings of a text, in any order, that keep the given identifiers."""
+
+
+class Way(NamedTuple):
+    """Say how a paraphrase is filed, and by which distance its levels rise."""
+
+    name: str
+    measure: Measure = by_words
+
 
 DRAWS = 5
 
@@ -24,8 +43,7 @@ def lexical(sample: Sample, levels: int, rng: random.Random, *, intensity: str =
     Raises:
         ConfigError: The text is code.
     """
-    check(sample, "lexical", "prose", intensity)
-    return paraphrase(sample, levels, rng, reword, name="lexical", intensity=intensity)
+    return paraphrase(sample, levels, rng, reword, Way("lexical"), intensity)
 
 
 def paraphrase(
@@ -33,15 +51,18 @@ def paraphrase(
     levels: int,
     rng: random.Random,
     source: Source,
-    *,
-    name: str,
+    way: Way,
     intensity: str = "share",
 ) -> Levels:
     """Return the candidates of a source that pass the gates, by rising distance (METHOD 2.4).
 
     A source is drawn from again, up to DRAWS times in all, while it gives fewer candidates
     than levels; the draw with the most is used whole, so that nested candidates stay nested.
+
+    Raises:
+        ConfigError: The text is code, or the source lacks what it needs.
     """
+    check(sample, way.name, "prose", intensity)
     rejected: Counter[str] = Counter()
     best: list[str] = []
     for _ in range(DRAWS):
@@ -49,10 +70,22 @@ def paraphrase(
         best = max(best, passed, key=len)
         if len(best) >= levels:
             break
-    best.sort(key=lambda text: distance(sample.text, text))
-    chosen = [best[count - 1] for count in steps(len(best), levels, intensity)]
-    altered = variants(sample, name, [(text, {}) for text in chosen])
-    return Levels(altered, dict(sorted(rejected.items())))
+    far = sorted(
+        zip(way.measure(sample.text, best), best, strict=True),
+        key=lambda each: (each[0], distance(sample.text, each[1])),
+    )
+    chosen = [far[count - 1] for count in steps(len(far), levels, intensity)]
+    altered = variants(sample, way.name, [(text, {}) for _, text in chosen])
+    measured = [0.0, *(measure for measure, _ in chosen)]
+    return Levels(
+        [replace(each, distance=far) for each, far in zip(altered, measured, strict=True)],
+        dict(sorted(rejected.items())),
+    )
+
+
+def said(text: str) -> tuple[str, ...]:
+    """Return what makes two texts the same to a reader: words and marks, not case or layout."""
+    return tuple(words(text.casefold()))
 
 
 def _passed(
@@ -60,12 +93,16 @@ def _passed(
 ) -> list[str]:
     """Return the distinct candidates of one draw that lost nothing; count the others."""
     identifiers = task_identifiers(sample)
-    said = facts(sample.text, identifiers)
-    passed = {sample.text: None}
+    known = facts(sample.text, identifiers)
+    passed = {said(sample.text): sample.text}
     for candidate in source(sample.text, identifiers, rng):
-        reason = "equal" if candidate in passed else loss(sample.text, said, candidate)
+        if isinstance(candidate, Rejected):
+            reason: str | None = candidate.reason
+        else:
+            same = said(candidate) in passed
+            reason = "equal" if same else loss(sample.text, known, candidate)
         if reason:
             rejected[reason] += 1
-        else:
-            passed[candidate] = None
-    return list(passed)[1:]
+        elif isinstance(candidate, str):
+            passed[said(candidate)] = candidate
+    return list(passed.values())[1:]

@@ -1,6 +1,7 @@
 """Swap neighbours that provably do not depend on each other."""
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
@@ -37,9 +38,10 @@ class _Item(NamedTuple):
 def reorder(sample: Sample, levels: int, rng: random.Random, *, intensity: str = "share") -> Levels:
     """Return the sample's code with ever more independent neighbours in other places.
 
-    Simple assignments of literals (and, where reading a name runs no code, of names), imports
+    Assignments of literals, names and what operators make of them to plain names, imports
     that share no name, and functions of one file or class change places where no two of a row
-    depend on each other. At the top level nothing of such a row is where it was.
+    depend on each other. None of them changes anything but by setting a name. At the top
+    level nothing of such a row is where it was.
 
     Raises:
         ConfigError: The text is prose, or in a language without a grammar.
@@ -213,8 +215,7 @@ def _are_apart(item: _Item, other: _Item) -> bool:
 
 def _items(block: tree_sitter.Node, code: Code, spec: Grammar) -> Iterator[_Item | None]:
     """Yield the statements of a block in order, None for each that stays where it is."""
-    around = block.parent
-    if around is not None and "try" in around.type:  # what it does depends on where it stops
+    if _is_caught(block, spec):
         return
     children = [child for child in block.children if not code.is_blank(child)]
     is_value = code.language == "ruby" and not _holds_members(block, spec)
@@ -225,6 +226,17 @@ def _items(block: tree_sitter.Node, code: Code, spec: Grammar) -> Iterator[_Item
         if not child.has_error and not (is_value and i == len(children) - 1):
             item = _item(child, block, code, spec)
         yield item and item._replace(span=_with_comments(children, i, code))
+
+
+def _is_caught(block: tree_sitter.Node, spec: Grammar) -> bool:
+    """Tell whether somebody may see where a block stopped: an error in it is caught around it."""
+    node: tree_sitter.Node | None = block
+    while node is not None and node.type not in spec.functions:
+        held = [child.type for child in node.children]
+        if "try" in node.type or node.type == "with_statement" or "rescue" in held:
+            return True
+        node = node.parent
+    return False
 
 
 def _holds_members(block: tree_sitter.Node, spec: Grammar) -> bool:
@@ -294,29 +306,39 @@ def _function(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | Non
 
 
 def _assignment(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | None:
-    writes, words = set(), set()
+    writes: set[bytes] = set()
+    words: set[bytes] = set()
     is_set = "declaration" in node.type
     stack = [(node, False)]
     while stack:
         inside, is_value = stack.pop()
-        said = code.said(inside)
-        if inside.type not in rules.plain or (
-            b"." in said and inside.type == "field_access" and not said.startswith(b"this.")
-        ):
-            return None
-        if inside.type in rules.names:
-            words.add(said)
-            if is_value and not rules.reads:
+        if inside.type in rules.asked | rules.names:
+            named = _named(inside, code.said(inside), rules, is_value=is_value)
+            if not named:
                 return None
-            writes |= set() if is_value else {said}
+            words |= named
+            writes |= set() if is_value else named
             continue
+        if inside.type not in rules.plain:
+            return None
+        if is_value and any(child.type == "=" for child in inside.children):  # a = b = c
+            return None
         for child in inside.children:
             stack.append((child, is_value))
             if child.type in {"=", ":="}:
                 is_value = is_set = True
-    if not is_set or (code.language == "php" and b"&$" in code.data):  # two names of one variable
+    if not is_set or rules.shared.search(code.data):
         return None
     return _Item(node, "assignment", code.span(node), frozenset(writes), frozenset(words))
+
+
+def _named(node: tree_sitter.Node, said: bytes, rules: Movable, *, is_value: bool) -> set[bytes]:
+    """Return the names in a name, a call or a member, none where it may do more than to give it."""
+    if node.type in rules.names:
+        return {said} if not is_value or rules.reads.fullmatch(said) else set()
+    if rules.quiet.fullmatch(said) and (is_value or said.startswith(b"this.")):
+        return set(re.findall(rb"[$@]?\w+", said.removeprefix(b"this.")))
+    return set()
 
 
 def _inside(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:

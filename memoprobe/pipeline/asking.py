@@ -13,7 +13,7 @@ from memoprobe.endpoints.flow import Flow
 from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
 from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError, StoreUnavailable
-from memoprobe.pipeline import settings
+from memoprobe.pipeline import paraphrasing, settings
 from memoprobe.plan import Design
 from memoprobe.records import Request, Sample, Variant
 from memoprobe.store import Store, open_store
@@ -52,18 +52,24 @@ def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
 
 def names_of(study: Study, sample: Sample) -> list[str]:
     """Return the names of the perturbations that a sample gets."""
-    chosen = study.perturbation or perturbations.DEFAULT[sample.input_kind]
+    chosen = paraphrasing.name_for(study, sample.input_kind)
     return [chosen, "placebo"] if study.placebo and chosen != "placebo" else [chosen]
 
 
-def variants_of(study: Study, sample: Sample, name: str) -> perturbations.Levels:
-    """Return the levels of a sample under a perturbation; the same on every machine."""
-    if name not in perturbations.PERTURBATIONS:
+def variants_of(
+    study: Study, sample: Sample, name: str, store: Store | None = None
+) -> perturbations.Levels:
+    """Return the levels of a sample under a perturbation; the same on every machine.
+
+    Those by a paraphraser need the store that holds its replies.
+    """
+    source = paraphrasing.find(study, name, store)
+    if source is None and name not in perturbations.PERTURBATIONS:
         known = ", ".join(sorted(perturbations.PERTURBATIONS))
         msg = f"unknown perturbation {name!r}; known: {known}"
         raise ConfigError(msg)
     rng = plan.rng_of(study.seed, sample.benchmark, sample.sample_id, name)
-    perturb = perturbations.PERTURBATIONS[name]
+    perturb = source or perturbations.PERTURBATIONS[name]
     return perturb(sample, study.levels, rng, intensity=study.intensity)
 
 
@@ -87,6 +93,8 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
         store.replace_plan(dict(_plan_rows(study, samples, designs)))
         store.start()
+        if (early := _paraphrase(store, study, samples, show)) is not None:
+            return early
 
         def missing_of(model: ModelSpec) -> Callable[[list[Sample]], Iterator[Request]]:
             design = designs[model.name]
@@ -121,6 +129,36 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
             if lane.fault is not None and not _is_fatal(lane)
         ]
     return Asked(progress=progress, signal=signal, fault=fault, failed=failed, warnings=spared)
+
+
+def _paraphrase(
+    store: Store,
+    study: Study,
+    samples: Mapping[str, list[Sample]],
+    show: Callable[[Progress], None],
+) -> Asked | None:
+    """Ask a paraphraser, where the study has one; return how that ended where it ended early."""
+    name = paraphrasing.ASKED
+    wanted = [
+        sample for group in samples.values() for sample in group if name in names_of(study, sample)
+    ]
+    if not wanted:
+        return None
+    order = plan.visiting_order(wanted, study.seed)
+    key = settings.key_of(study.paraphrase.api_key_env, "[paraphrase]")
+    early = paraphrasing.gather(
+        store,
+        study,
+        order,
+        lambda spec, requests: list(_lanes(store, spec, key, [order], requests)),
+        lambda sample: len(variants_of(study, sample, name, store).variants) - 1,
+        show,
+    )
+    if early is None:
+        return None
+    progress, signal, fault = early
+    failed = sum(progress.failed.values())
+    return Asked(progress=progress, signal=signal, fault=fault, failed=failed, warnings=[])
 
 
 def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded]) -> None:
@@ -220,7 +258,7 @@ def stored_variants(store: Store, study: Study, sample: Sample, name: str) -> li
     stored = store.variants(sample.benchmark, sample.sample_id, name)
     if stored:
         return stored
-    made = variants_of(study, sample, name)
+    made = variants_of(study, sample, name, store)
     store.save(*made.variants)
     store.save_rejected(sample, name, made.rejected)
     return list(made.variants)

@@ -248,7 +248,11 @@ def _groups(
             points[sample.control].append(point)
         if sample is None:
             continue
-        usual = perturbations.DEFAULT[sample.input_kind] == perturbation
+        # Prose has one paraphrase a database, whichever the study's source is.
+        usual = perturbation in (
+            perturbations.DEFAULT[sample.input_kind],
+            *perturbations.PARAPHRASES,
+        )
         cell = floors.get((Cell(model, benchmark, perturbation), metric))
         yield Group(
             model=model,

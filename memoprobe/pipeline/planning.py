@@ -9,7 +9,7 @@ from statistics import variance
 from typing import Any, NamedTuple
 
 from memoprobe import benchmarks, prompts
-from memoprobe.pipeline import settings
+from memoprobe.pipeline import paraphrasing, settings
 from memoprobe.pipeline.asking import names_of, read_benchmark, variants_of
 from memoprobe.records import Interface
 from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
@@ -101,10 +101,13 @@ def _size(study: Study, spec: BenchmarkSpec) -> _Size:
     variants, characters = 0, Counter[str]()
     for sample in samples:
         for name in names_of(study, sample):
-            for variant in variants_of(study, sample, name).variants:
-                variants += 1
+            texts = [variant.text for variant in variants_of(study, sample, name).variants]
+            if name == paraphrasing.ASKED:  # whose texts only asking tells
+                texts = [sample.text] * (study.levels + 1)
+            variants += len(texts)
+            for text in texts:
                 for interface in interfaces:
-                    characters[interface] += len(prompts.fill(sample, variant.text, interface))
+                    characters[interface] += len(prompts.fill(sample, text, interface))
     return _Size(
         samples=len(samples),
         controls=sum(sample.control for sample in samples),

@@ -106,10 +106,11 @@ def unscored(store: Store) -> str | None:
 
 
 def unreferenced(store: Store) -> list[str]:
-    """Return a sentence for each benchmark with samples that nothing can be scored against."""
+    """Return a sentence for each benchmark with samples that are scored against themselves."""
     counts = Counter(sample.benchmark for sample in store.samples() if sample.reference is None)
     return [
-        f"{benchmark}: {n} of its samples have no reference and were not scored"
+        f"{benchmark}: {n} of its samples have no reference; their answers are compared with the"
+        " model's own level-0 answers, which shows a fall and no recall"
         for benchmark, n in sorted(counts.items())
     ]
 

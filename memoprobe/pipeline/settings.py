@@ -12,6 +12,8 @@ import platformdirs
 
 from memoprobe import __version__, prompts
 from memoprobe.errors import ConfigError, StoreError
+from memoprobe.perturbations import DEFAULT
+from memoprobe.pipeline import paraphrasing
 from memoprobe.plan import Design
 from memoprobe.records import Sample
 from memoprobe.store import Store
@@ -67,7 +69,8 @@ def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, 
         "intensity": study.intensity,
         "sampling": asdict(study.sampling),
         "width": study.answers,
-        "perturbation": dict.fromkeys(samples, study.perturbation or "default"),
+        "perturbation": {name: _perturbation(study, group) for name, group in samples.items()},
+        "paraphrase": paraphrasing.identity(study, samples),
         "options": {spec.label: dict(spec.options) for spec in study.benchmarks},
         "prompts": {
             f"{task}.{interface}": prompts.fingerprint(task, interface)
@@ -83,6 +86,14 @@ def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, 
             for model in study.models
         },
     }
+
+
+def _perturbation(study: Study, group: list[Sample]) -> str:
+    """Return the perturbation of a benchmark, ``default`` where it is that of its kind."""
+    names = {paraphrasing.name_for(study, sample.input_kind) for sample in group}
+    if study.perturbation is None and names <= set(DEFAULT.values()):
+        return "default"
+    return ", ".join(sorted(names)) or str(study.perturbation)
 
 
 def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +113,7 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
         stored["models"] = {name: m for name, m in stored["models"].items() if name in planned}
         wanted = {**wanted, "width": stored["width"]}
         merged = {
-            name: {**stored[name], **value} if name in EXTENSIBLE else value
+            name: {**stored.get(name, {}), **value} if name in EXTENSIBLE else value
             for name, value in wanted.items()
         }
         if lines := list(_differences(stored, wanted)):
@@ -114,7 +125,7 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-EXTENSIBLE = frozenset({"models", "prompts", "perturbation", "options"})
+EXTENSIBLE = frozenset({"models", "prompts", "perturbation", "paraphrase", "options"})
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str = "") -> Any:  # noqa: ANN401

@@ -36,7 +36,10 @@ _SHARED = r"""
 (goto_statement (ERROR) label: (statement_identifier) @keep)
 (gnu_asm_input_operand symbol: (identifier) @keep)
 (gnu_asm_output_operand symbol: (identifier) @keep)
+(gnu_asm_goto_list (identifier) @keep)
 (attribute_specifier) @words
+(translation_unit (expression_statement (call_expression) @words))
+(translation_unit (declaration declarator: (parenthesized_declarator) @words))
 [(preproc_def name: (identifier) @keep) (preproc_function_def name: (identifier) @keep)
  (preproc_params (identifier) @keep)]
 (preproc_arg) @words

@@ -48,6 +48,9 @@ QUERY = r"""
 (variable_declarator (tuple_pattern name: (identifier) @parameter))
 (parameter name: (identifier) @parameter)
 (parameter_list name: (identifier) @parameter)
+(method_declaration (attribute_list) parameters: (parameter_list (parameter
+  name: (identifier) @keep)))
+(parameter (attribute_list) name: (identifier) @keep)
 (record_declaration (parameter_list (parameter name: (identifier) @keep)))
 (_ parameters: (implicit_parameter) @parameter)
 (foreach_statement left: (_) @parameter)

@@ -74,10 +74,13 @@ QUERY = """
 
 (local_variable_declaration declarator: (variable_declarator name: (identifier) @variable))
 (formal_parameter name: (identifier) @parameter)
+((formal_parameter (modifiers [(annotation name: (identifier) @_)
+  (marker_annotation name: (identifier) @_)]) name: (identifier) @keep)
+  (#match? @_ "Param$|PathVariable|RequestHeader|RequestPart|CookieValue|JsonProperty|Named"))
 (spread_parameter (variable_declarator name: (identifier) @parameter))
 (record_declaration parameters: (formal_parameters [
-  (formal_parameter name: (identifier) @inherent)
-  (spread_parameter (variable_declarator name: (identifier) @inherent))]))
+  (formal_parameter name: (identifier) @kept.field)
+  (spread_parameter (variable_declarator name: (identifier) @kept.field))]))
 (catch_formal_parameter name: (identifier) @parameter)
 (resource name: (identifier) @variable)
 (enhanced_for_statement name: (identifier) @late)
@@ -96,7 +99,7 @@ QUERY = """
 ((method_invocation name: (identifier) @by_string) (#any-of? @by_string
   "forName" "getMethod" "getDeclaredMethod" "getField" "getDeclaredField" "getMethods"
   "getDeclaredMethods" "getFields" "getDeclaredFields" "findVirtual" "findStatic" "newUpdater"))
-""".replace("@inherent", "@kept.field")
+"""
 
 JAVA = Rules(
     query=QUERY,

@@ -36,6 +36,7 @@ QUERY = r"""
 (template_string) @string
 ((call_expression function: (identifier) @sees) (#any-of? @sees "eval" "Function"))
 ((new_expression constructor: (identifier) @sees) (#eq? @sees "Function"))
+((identifier) @sees (#any-of? @sees "angular" "$injector"))
 (with_statement) @sees
 ((call_expression function: (identifier) @by_string)
  (#any-of? @by_string "setTimeout" "setInterval"))

@@ -41,7 +41,9 @@ def python(sample: Sample) -> Names | None:
     if tree is None:
         return None
     places = list(_places(sample.text))
-    scopes = list(_scopes(symtable.symtable(sample.text, "<sample>", "exec")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scopes = list(_scopes(symtable.symtable(sample.text, "<sample>", "exec")))
     kept = _kept(tree, scopes, sample)
     bound = {symbol.get_name() for scope in scopes for symbol in scope.get_symbols()}
     seen = dict.fromkeys(name for _, _, name in places)
