@@ -1,5 +1,19 @@
-"""Let ``python -m memoprobe`` do what the command does."""
+"""Run the command line: ``memoprobe``, or ``python -m memoprobe``."""
 
-from memoprobe.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Import the commands, which takes most of a second, and run one.
+
+    Ctrl-C while they are imported ends the process as it would any program.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from memoprobe import cli
+
+    signal.signal(signal.SIGINT, before)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -324,7 +324,7 @@ def test_code_is_not_reworded():
     with pytest.raises(ConfigError, match="lexical alters prose"):
         reword("x = 1", input_kind="code")
     assert DEFAULT == {"prose": "lexical", "code": "rename"}
-    assert set(PERTURBATIONS) == {"lexical", "placebo", "rename"}
+    assert set(DEFAULT.values()) <= set(PERTURBATIONS)
 
 
 @pytest.mark.parametrize("text", [clauses.CLAUSES, clauses.ENDINGS, clauses.OPENINGS])

@@ -7,10 +7,11 @@ counting begins with the first token that begins at or after the border.
 Servers tell a token's text, not its place, and that text need not be exact: the bytes of a
 broken-up character come as replacement characters or as nothing at all, a leading blank may
 be lost, and of the first token some tell nothing. So tokens are laid along the text from its
-end, in every way that fits; a token counts where it begins in the reference in every such way.
+end, exactly where that fits, else in every way that does; a token counts where it begins in the
+reference in every such way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 REPLACEMENT = "\ufffd"
@@ -42,7 +43,7 @@ def measured(tokens: Sequence[str | None], text: str, border: int) -> Part | Non
         server cut the prompt or changed its text.
     """
     data = text.encode("utf-8", "surrogatepass")
-    steps = _walk(tokens, data)
+    steps = _walk(tokens, data, _exact_starts) or _walk(tokens, data, _loose_starts)
     if steps is None:
         return None
     n_tokens, begin = 0, len(data)
@@ -52,7 +53,9 @@ def measured(tokens: Sequence[str | None], text: str, border: int) -> Part | Non
     return Part(n_tokens, len(data) - begin)
 
 
-def _walk(tokens: Sequence[str | None], data: bytes) -> list[_Steps] | None:
+def _walk(
+    tokens: Sequence[str | None], data: bytes, starts_of: Callable[[str, bytes, int], set[int]]
+) -> list[_Steps] | None:
     """Return the ways in which tokens may lie, the last token first, back to the text's start."""
     places = {len(data)}
     found: list[_Steps] = []
@@ -61,7 +64,13 @@ def _walk(tokens: Sequence[str | None], data: bytes) -> list[_Steps] | None:
             break
         steps: _Steps = {}
         for end in places:
-            for start in _starts(token, data, end):
+            if end <= 0:  # it stands in front of the text, as all before it do
+                starts = {end}
+            elif token is None:
+                starts = {0} if end <= LONGEST_TOKEN else set()
+            else:
+                starts = starts_of(token, data, end)
+            for start in starts:
                 steps.setdefault(start, set()).add(end)
         if not steps:
             return None
@@ -81,12 +90,13 @@ def _alive(found: Sequence[_Steps]) -> list[set[int]]:
     return kept[::-1]
 
 
-def _starts(token: str | None, data: bytes, end: int) -> set[int]:
+def _exact_starts(token: str, data: bytes, end: int) -> set[int]:
+    """Return where a token that ends at ``end`` begins, if its text is what it stands for."""
+    return _before(token, data, {end})
+
+
+def _loose_starts(token: str, data: bytes, end: int) -> set[int]:
     """Return where a token that ends at ``end`` may begin."""
-    if end <= 0:
-        return {end}  # it stands in front of the text, as all before it do
-    if token is None:
-        return {0} if end <= LONGEST_TOKEN else set()
     first, *others = token.split(REPLACEMENT)
     ends = {end}
     for part in reversed(others):

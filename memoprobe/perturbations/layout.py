@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from memoprobe.languages import decode, tokens
+from memoprobe.languages import decode
 from memoprobe.perturbations.levels import Levels
 from memoprobe.perturbations.syntax import (
     Code,
@@ -59,13 +59,12 @@ def layout(sample: Sample, levels: int, rng: random.Random, *, intensity: str = 
     spec = grammar(sample, "format", intensity)
     code = Code(sample.text, sample.language)
     gaps = _Gaps(code)
-    before = (skeleton(code), tokens(code.text, code.language), compiles(code))
+    before = (skeleton(code), compiles(code))
 
     def attempt(units: Sequence[_Unit]) -> tuple[str, bool]:
         text = gaps.laid_out(units)
         after = Code(text, sample.language)
-        found = (skeleton(after), tokens(text, code.language), compiles(after) or not before[2])
-        return text, found == (*before[:2], True)
+        return text, (skeleton(after), compiles(after) or not before[1]) == (before[0], True)
 
     units = shuffled(list(_units(code, spec, gaps, rng)), rng)
     return graded(sample, "format", (levels, intensity), units, attempt)
@@ -85,9 +84,10 @@ class _Gaps:
     def free(self) -> dict[int, str]:
         """Return the gaps between two leaves that are white space of no meaning, by index.
 
-        There are none beside a preprocessor's line, and none in what a macro may quote.
+        There are none beside a preprocessor's line, in what a macro may quote, and in what
+        does not parse.
         """
-        spans = self._code.directives, _quoted(self._code)
+        spans = self._code.directives, self._code.errors, _quoted(self._code)
         return {
             i + 1: self._texts[i + 1]
             for i, (here, there) in enumerate(pairwise(self.leaves))

@@ -306,30 +306,34 @@ def _function(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | Non
 
 
 def _assignment(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | None:
+    inner = node.named_children[0].type if node.named_children else ""
+    if not re.search("declaration|assignment", node.type + inner) or rules.shared.search(code.data):
+        return None
     writes: set[bytes] = set()
     words: set[bytes] = set()
-    is_set = "declaration" in node.type
+    for names, is_value in _uses(node, code, rules):
+        if not names:
+            return None
+        words |= names
+        writes |= set() if is_value else names
+    return _Item(node, "assignment", code.span(node), frozenset(writes), frozenset(words))
+
+
+def _uses(node: tree_sitter.Node, code: Code, rules: Movable) -> Iterator[tuple[set[bytes], bool]]:
+    """Yield the names of an assignment's parts, and whether they are read: none if unfit to move."""
     stack = [(node, False)]
     while stack:
         inside, is_value = stack.pop()
         if inside.type in rules.asked | rules.names:
-            named = _named(inside, code.said(inside), rules, is_value=is_value)
-            if not named:
-                return None
-            words |= named
-            writes |= set() if is_value else named
+            yield _named(inside, code.said(inside), rules, is_value=is_value), is_value
             continue
-        if inside.type not in rules.plain:
-            return None
-        if is_value and any(child.type == "=" for child in inside.children):  # a = b = c
-            return None
+        sets = any(child.type in {"=", ":="} for child in inside.children)
+        if inside.type not in rules.plain or (is_value and sets):  # a = b = c
+            yield set(), is_value
+            return
         for child in inside.children:
             stack.append((child, is_value))
-            if child.type in {"=", ":="}:
-                is_value = is_set = True
-    if not is_set or rules.shared.search(code.data):
-        return None
-    return _Item(node, "assignment", code.span(node), frozenset(writes), frozenset(words))
+            is_value = is_value or child.type in {"=", ":="}
 
 
 def _named(node: tree_sitter.Node, said: bytes, rules: Movable, *, is_value: bool) -> set[bytes]:

@@ -165,6 +165,19 @@ class Code:
         return found
 
     @cached_property
+    def errors(self) -> list[Span]:
+        """Return where what does not parse is; its layout decides what a parser makes of it."""
+        found: list[Span] = []
+        stack = [self.root] if self.root.has_error else []
+        while stack:
+            node = stack.pop()
+            if node.is_error:
+                found.append((node.start_byte, node.end_byte))
+            elif node.has_error:
+                stack.extend(reversed(node.children))
+        return found
+
+    @cached_property
     def directives(self) -> list[Span]:
         """Return where the preprocessor's lines are, continued ones included."""
         if self.language not in {"c", "cpp", "csharp"}:
