@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from memoprobe.cli import asking, data, results, showing
+from memoprobe.cli import asking, data, inspecting, results, showing
 from memoprobe.cli.app import app
 from memoprobe.errors import MemoprobeError
 
-__all__ = ["app", "asking", "data", "main", "results", "showing"]
+__all__ = ["app", "asking", "data", "inspecting", "main", "results", "showing"]
 
 # In the order in which a newcomer needs them.
 _ORDER = (

@@ -60,13 +60,13 @@ def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  #
     """Score what is stored and print the summary."""
     # SciPy takes a second to import, and asking must not wait for it.
     from memoprobe.pipeline import derive
-    from memoprobe.report import summary
+    from memoprobe.report import terminal
 
     with open_store(db, write=True, make=False) as store:
         derived = derive.score(present.filled(store), metrics, **options)
-        data = present.report_data(store, db.stem)
+        data = present.report_data(store, db.stem, examples=False)
         hints = present.unreferenced(store)
-    typer.echo(summary.text(summary.rows(data), data.comparisons))
+    typer.echo(terminal.text(data))
     for name in derived.remade:
         warn(f"{name}: its values changed with this version of memoprobe; it was scored again")
     for hint in hints:

@@ -10,7 +10,7 @@ from memoprobe.engine import Progress
 from memoprobe.errors import ConfigError, MemoprobeError
 from memoprobe.pipeline import asking, derive, present
 from memoprobe.records import Sample, Sampling, Task
-from memoprobe.report import page, summary
+from memoprobe.report import page, terminal
 from memoprobe.store import open_store
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
@@ -54,7 +54,7 @@ def run(out: Path, seed: int, show: Callable[[Progress], None]) -> Iterator[str]
     with open_store(db, write=True) as store:
         derive.score(store)
         data = present.report_data(store, "demo")
-    yield summary.text(summary.rows(data), data.comparisons)
+    yield terminal.text(data)
     yield ""
     yield EXPLANATION
     path = out / "report.html"

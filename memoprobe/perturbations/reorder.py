@@ -320,7 +320,7 @@ def _assignment(node: tree_sitter.Node, code: Code, rules: Movable) -> _Item | N
 
 
 def _uses(node: tree_sitter.Node, code: Code, rules: Movable) -> Iterator[tuple[set[bytes], bool]]:
-    """Yield the names of an assignment's parts, and whether they are read: none if unfit to move."""
+    """Yield the names in an assignment, and whether they are read; none where it may not move."""
     stack = [(node, False)]
     while stack:
         inside, is_value = stack.pop()

@@ -17,7 +17,7 @@ from memoprobe.benchmarks import files
 from memoprobe.engine import Lane, Progress
 from memoprobe.errors import BenchmarkError, ConfigError, EndpointDown, MemoprobeError
 from memoprobe.perturbations import distances, sources, sources_bart, sources_endpoint
-from memoprobe.perturbations.choice import NAMES, Paraphrasing, kind_of
+from memoprobe.perturbations.choice import NAMES, Paraphrasing, kind_of, rules
 from memoprobe.perturbations.distances import ORDERS
 from memoprobe.perturbations.paraphrase import Way
 from memoprobe.records import InputKind, Request, Sample, Sampling, Slot, content_hash, state
@@ -46,11 +46,17 @@ def find(study: Study, name: str, store: Store | None = None) -> perturbations.P
     """Return the perturbation of a source that a study configures, None for any other name.
 
     Where a paraphraser was not asked yet, its samples have level 0 alone.
+
+    Raises:
+        ConfigError: The study's table does not suit the perturbation.
     """
     spec = study.paraphrase
     kind = kind_of(spec, name) if name in NAMES.values() else "lexical"
     if kind == "lexical":
         return None
+    for holds, complaint in rules(spec, name):
+        if not holds:
+            raise ConfigError(complaint)
     way = Way(name, _measure(spec))
     if kind == "file":
         return sources.given(_candidates(Path(spec.path or "")), way)

@@ -13,21 +13,18 @@ from memoprobe.models import MODELS
 from memoprobe.models import find as find_model
 from memoprobe.pipeline import settings
 from memoprobe.pipeline.asking import read_benchmark, variants_of
-from memoprobe.records import Interface, Response, Sample, Sensitivity, state
-from memoprobe.report.data import (
-    PRIMARY_DEFINITION,
-    PRIMARY_METRIC,
-    Example,
-    ExampleLevel,
-    ReportData,
-)
+from memoprobe.pipeline.examples import WITHHELD as WITHHELD
+from memoprobe.pipeline.examples import choose
+from memoprobe.pipeline.examples import is_shown as is_shown
+from memoprobe.records import Sample, Sensitivity
+from memoprobe.report.data import PRIMARY_DEFINITION, ReportData
 from memoprobe.report.data import Cell as ReportCell
 from memoprobe.store import Store, counts, results
 from memoprobe.store.database import Cell
+from memoprobe.store.results import Treatment
 from memoprobe.study import BenchmarkSpec, Study
 from memoprobe.tables import shown
 
-EXAMPLES = 10
 COMPARED = (
     "subject",
     "context",
@@ -115,23 +112,38 @@ def unreferenced(store: Store) -> list[str]:
     ]
 
 
-def report_data(store: Store, title: str) -> ReportData:
-    """Return everything a report shows."""
+def report_data(store: Store, title: str, *, examples: bool = True) -> ReportData:
+    """Return everything a report shows, on request without samples in full."""
     samples = {(s.benchmark, s.sample_id): s for s in store.samples()}
     sensitivities = results.sensitivities(store)
     info = store.info()
+    treatment, others = _treatments(store)
     return ReportData(
         title=title,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=datetime.now(UTC).isoformat(timespec="minutes"),
         info=info,
         cells=list(_cells(store, samples)),
         controls=frozenset(key for key, sample in samples.items() if sample.control),
         sensitivities=sensitivities,
         curves=results.curves(store),
         comparisons=results.comparisons(store),
-        examples=list(_examples(store, samples, sensitivities)),
+        examples=list(choose(store, samples, sensitivities)) if examples else (),
         corrections=results.corrections(store),
+        treatment=treatment,
+        treated_otherwise=others,
+        clusters={
+            key: sample.cluster for key, sample in samples.items() if sample.cluster is not None
+        },
     )
+
+
+def _treatments(store: Store) -> tuple[Treatment, list[Sensitivity]]:
+    """Return how what was not answered is treated, and the falls under the other treatment."""
+    if results.treatments(store) == ("both",):
+        return "both", []
+    current: Treatment = "zero" if store.info().get("unanswered") == "zero" else "exclude"
+    found = results.sensitivities(store, "exclude" if current == "zero" else "zero")
+    return current, [each for each in found if each.definition == PRIMARY_DEFINITION]
 
 
 def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[ReportCell]:
@@ -159,76 +171,6 @@ def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[
             floor={metric: result.floor for metric, result in mine.items()},
             edit_shares=shares.get((cell.benchmark, cell.perturbation), {}),
         )
-
-
-def _examples(
-    store: Store,
-    samples: Mapping[tuple[str, str], Sample],
-    sensitivities: Sequence[Sensitivity],
-) -> Iterator[Example]:
-    """Yield the most sensitive samples by the primary metric, or by another where it is missing."""
-    metrics = sorted(
-        {each.metric for each in sensitivities}, key=lambda m: (m != PRIMARY_METRIC, m)
-    )
-    ranked = sorted(
-        (
-            each
-            for each in sensitivities
-            if each.metric in metrics[:1] and each.definition == PRIMARY_DEFINITION
-        ),
-        key=lambda each: (-each.value, each.model, each.benchmark, each.sample_id),
-    )
-    interfaces = {
-        name: model["interface"]
-        for name, model in settings.stored_settings(store).get("models", {}).items()
-    }
-    for each in ranked[:EXAMPLES]:
-        sample = samples[each.benchmark, each.sample_id]
-        yield Example(
-            model=each.model,
-            benchmark=each.benchmark,
-            sample_id=each.sample_id,
-            perturbation=each.perturbation,
-            metric=each.metric,
-            value=each.value,
-            control=sample.control,
-            levels=list(_levels(store, each, sample, interfaces[each.model])),
-        )
-
-
-def _levels(
-    store: Store, chosen: Sensitivity, sample: Sample, interface: Interface
-) -> Iterator[ExampleLevel]:
-    variants = store.variants(chosen.benchmark, chosen.sample_id, chosen.perturbation)
-    cell = Cell(chosen.model, chosen.benchmark, chosen.perturbation)
-    sent = store.prompts(cell, chosen.sample_id, interface)
-    scores = results.scores_of(store, cell, chosen.sample_id, chosen.metric)
-    by_level: dict[int, list[Response]] = defaultdict(list)
-    for response in store.responses_to(cell, chosen.sample_id):
-        by_level[response.level].append(response)
-    for variant in variants:
-        answers = [
-            (r.text, scores.get((r.level, r.repeat, r.answer)), state(r))
-            for r in by_level[variant.level]
-        ]
-        found = [score for _, score, _ in answers if score is not None]
-        shown = is_shown(chosen.benchmark)
-        yield ExampleLevel(
-            level=variant.level,
-            prompt=sent.get(variant.level, variant.text) if shown else WITHHELD,
-            reference=sample.reference if variant.level == 0 and shown else None,
-            mean=sum(found) / len(found) if found else None,
-            answers=answers if shown else [(WITHHELD, score, kind) for _, score, kind in answers],
-        )
-
-
-WITHHELD = "(not shown: its authors ask that this benchmark's texts are not spread)"
-
-
-def is_shown(benchmark: str) -> bool:
-    """Tell whether texts of a benchmark may stand in what others will read."""
-    registered = benchmarks.BENCHMARKS.get(benchmark)
-    return registered is None or not registered.private
 
 
 def example(name: str) -> str | None:

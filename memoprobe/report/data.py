@@ -42,11 +42,12 @@ class Cell:
 
 
 class ExampleAnswer(NamedTuple):
-    """Hold one answer of an example; a plain tuple of the same order will do."""
+    """Hold one answer of an example."""
 
     text: str | None  # None where there is no answer text
-    score: float | None  # performance, None where it was not scored
-    state: str  # "answered", "truncated", "empty", or the kind of failure
+    scores: tuple[tuple[str, float], ...] = ()  # (metric, performance), those it was scored by
+    state: str = "ok"  # records.State, or the kind of failure
+    verdict: str | None = None  # of the answer's tests, where they were run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,9 @@ class ExampleLevel:
     level: int
     prompt: str
     reference: str | None
+    edit_share: float  # of tokens that differ from level 0, in [0, 1]
     mean: float | None  # mean performance over the answers of the level
-    answers: Sequence[tuple[str | None, float | None, str]]
+    answers: Sequence[ExampleAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,11 @@ class Example:
     sample_id: str
     perturbation: str
     metric: str
-    value: float  # calibrated sensitivity
     control: bool
+    reasons: tuple[str, ...]  # why it is shown: "most sensitive", "random", "flagged"
+    flaws: Mapping[str, int]  # state or kind of failure -> answers that are none
+    values: Mapping[str, float]  # definition -> sensitivity; empty with too few levels
+    corner: str | None  # one of ``corners.CORNERS``, None without controls
     levels: Sequence[ExampleLevel]  # in rising order
 
 
@@ -89,6 +94,12 @@ class ReportData:
     examples: Sequence[Example]  # in the order in which they are shown
     corrections: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(Question, test) -> name of the correction of p_adjusted."""
+    treatment: str = "both"
+    """What was done with slots not answered: "exclude", "zero", "both" where all were answered."""
+    treated_otherwise: Sequence[Sensitivity] = ()
+    """The calibrated sensitivities under the other treatment; none where all were answered."""
+    clusters: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(Benchmark, sample_id) -> project, repository or contest, of the samples that have one."""
 
     def group(self, benchmark: str, sample_id: str) -> Group:
         """Return whether a sample is a control or one of the benchmark's own items."""

@@ -52,6 +52,11 @@ def p_value(value: float | None) -> str:
     return "<0.001" if value < 0.001 else number(value, 3)
 
 
+def count(value: int | None) -> str:
+    """Return a count with its thousands apart."""
+    return MISSING if value is None else f"{value:,}"
+
+
 def percent(share: float | None, digits: int = 0) -> str:
     """Return a share in [0, 1] as a percentage."""
     return MISSING if share is None or not math.isfinite(share) else f"{share:.{digits}%}"

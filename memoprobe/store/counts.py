@@ -84,6 +84,20 @@ def _tally(store: Store, column: str, table: str, cell: Cell) -> dict[str, int]:
     return {row[column]: row["n"] for row in store.query(sql, cell._asdict())}
 
 
+def flaws(store: Store, cell: Cell) -> dict[str, dict[str, int]]:
+    """Return sample id -> state, or kind of failure -> how many of its answers are none."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    sql = (
+        f"SELECT sample_id, state AS kind, count(*) AS n FROM planned_response_rows WHERE {_CELL}"
+        " AND state <> 'ok' GROUP BY 1, 2 UNION ALL"
+        f" SELECT sample_id, kind, count(*) FROM planned_failure_rows WHERE {_CELL} GROUP BY 1, 2"
+        " ORDER BY 1, 2"
+    )
+    for row in store.query(sql, cell._asdict()):
+        found[row["sample_id"]][row["kind"]] = row["n"]
+    return dict(found)
+
+
 def characters_a_token(store: Store) -> float | None:
     """Return how many characters of a prompt make a token, None where no server told."""
     (row,) = store.query(

@@ -160,17 +160,29 @@ def metrics(store: Store, cell: Cell) -> list[str]:
     return [row["metric"] for row in store.query(sql, cell._asdict())]
 
 
-def scores_of(
-    store: Store, cell: Cell, sample_id: str, metric: str
-) -> dict[tuple[int, int, int], float]:
-    """Return (level, repeat, answer) -> performance of one sample's answers."""
+class Graded(NamedTuple):
+    """Hold what is known of one answer."""
+
+    scores: tuple[tuple[str, float], ...]  # (metric, performance), sorted
+    verdict: str | None  # of its tests, where they were run
+
+
+def graded(store: Store, cell: Cell, sample_id: str) -> dict[tuple[int, int, int], Graded]:
+    """Return (level, repeat, answer) -> what is known of each scored answer of a sample."""
     sql = (
-        "SELECT level, repeat, answer, value FROM score_rows WHERE sample = ? AND model = ?"
-        " AND perturbation = ? AND metric = ?"
+        "SELECT level, repeat, answer, metric, value, verdict FROM score_rows WHERE sample = ?"
+        " AND model = ? AND perturbation = ? AND answered ORDER BY level, repeat, answer, metric"
     )
     sample = store.sample_id(cell.benchmark, sample_id)
-    found = store.query(sql, (sample, cell.model, cell.perturbation, metric))
-    return {(row["level"], row["repeat"], row["answer"]): row["value"] for row in found}
+    found = store.query(sql, (sample, cell.model, cell.perturbation))
+    slots = groupby(found, key=lambda row: (row["level"], row["repeat"], row["answer"]))
+    graded = {}
+    for slot, group in slots:
+        rows = list(group)
+        verdicts = [row["verdict"] for row in rows if row["verdict"] is not None]
+        scores = tuple((row["metric"], row["value"]) for row in rows)
+        graded[slot] = Graded(scores, verdicts[0] if verdicts else None)
+    return graded
 
 
 def write_floor(store: Store, cell: Cell, metric: str, floor: float | None, version: int) -> None:
