@@ -34,14 +34,15 @@ def logprobs(text: str) -> list[float]:
     return found
 
 
-def expected(front: str, reference: str) -> list[float]:
-    """Return the log-probabilities of the tokens that begin in the reference."""
-    text, place, kept = front + reference, 0, []
+def expected(front: str, reference: str) -> tuple[list[float], int]:
+    """Return the log-probabilities of the tokens that begin in the reference, and their bytes."""
+    text, place, kept, n_bytes = front + reference, 0, [], 0
     for token, value in zip(tokens(text), logprobs(text), strict=True):
         if place >= len(front):
             kept.append(value)
+            n_bytes += len(token.encode())
         place += len(token)
-    return kept
+    return kept, n_bytes
 
 
 @dataclass
@@ -51,16 +52,20 @@ class Server:
     knows: frozenset[str] = frozenset({"prompt_logprobs"})
     change: Callable[[list], list] = lambda entries: entries  # of (token, logprob) pairs
     counts: Callable[[int], int] = lambda n: n  # of tokens, as the server states them
+    at_first: deque[Script] = field(default_factory=deque)  # replies before anything else
     script: deque[Script] = field(default_factory=deque)  # replies to what comes after the proof
     requests: list[dict] = field(default_factory=list)
     url: str = ""
 
     def reply(self, path: str, body: dict) -> Script:
         self.requests.append(body)
+        if self.at_first:
+            return self.at_first.popleft()
         if self.script and len(self.requests) > 1:
             return self.script.popleft()
-        if path == "/generate":
-            return self.generate(body)
+        return self.generate(body) if path == "/generate" else self.complete(path, body)
+
+    def complete(self, path: str, body: dict) -> Script:
         is_chat = path == "/v1/chat/completions"
         prompt = TEMPLATE.format(*(m["content"] for m in body["messages"])) if is_chat else ""
         prompt = prompt or body["prompt"]

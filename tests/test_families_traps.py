@@ -260,7 +260,7 @@ def test_own_comments_go_and_neutral_ones_come():
 
 
 def test_dead_lines_have_new_names_and_never_run():
-    """Their names are new to text, context and tests, and a program that lists names gets no more."""
+    """Their names are new, and a program that lists its names gets none more."""
     plain = texts("dead-code", "def f():\n    a = g()\n    return a\n", levels=40)[-1]
     listing = texts("dead-code", "def f():\n    a = g()\n    return locals()\n", levels=40)[-1]
 
@@ -273,7 +273,7 @@ def test_dead_lines_have_new_names_and_never_run():
 
 
 def test_members_of_a_class_get_no_attributes():
-    """In a class only what binds nothing is put, for an enumeration takes each name for a member."""
+    """To a class only what binds nothing is added: a name is a member of an enumeration."""
     text = "class A(Enum):\n    B = 1\n    C = 2\n\n    def f(self):\n        return 1\n"
 
     strongest = texts("dead-code", text, levels=60)[-1]

@@ -1,5 +1,7 @@
 """Lay tokens along a text: which of them lie wholly in the reference."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ def laid(draw):
     data = (prompt + reference).encode()
     cuts = draw(st.sets(st.integers(1, max(1, len(data) - 1)), max_size=12))
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
-    return prompt, reference, [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return prompt, reference, [data[a:b] for a, b in pairwise(edges)]
 
 
 def whole_characters(pieces):

@@ -3,7 +3,8 @@
 import pytest
 
 from memoprobe import likelihood
-from memoprobe.errors import ConfigError
+from memoprobe.endpoints import retry
+from memoprobe.errors import ConfigError, EndpointDown, RateLimited
 from memoprobe.pipeline.probing import Asking, Keeping, probe
 from memoprobe.plan import Design
 from memoprobe.records import Failure, Likelihood, Sample, Sampling, Variant
@@ -38,7 +39,7 @@ def variants(item, levels=2):
             sample_id=item.sample_id,
             perturbation="lexical",
             level=level,
-            text=item.text.replace("Add", "Add Plus And".split()[level]),
+            text=item.text.replace("Add", ("Add", "Plus")[level]),
             distance=0.1 * level,
             edit_share=0.1 * level,
             rename_map={},
@@ -94,10 +95,10 @@ def test_every_way_tells_the_same(interface, knows):
     assert [each.level for each in kept] == [0, 1]
     for each, variant in zip(kept, variants(item), strict=True):
         request = likelihood.request(item, variant, design(interface))
-        values = expected(front(request), request.reference)
+        values, n_bytes = expected(front(request), request.reference)
         assert each.total == pytest.approx(sum(values))
         assert each.n_tokens == len(values)
-        assert each.n_bytes == len(request.reference.encode())
+        assert each.n_bytes == n_bytes > 30
         assert likelihood.unpack(each.tokens) == pytest.approx([] if each.level else values)
         assert each.key == request.slots[0].key
     assert kept[0].total != kept[1].total
@@ -130,7 +131,6 @@ def test_a_chat_without_prompt_logprobs_is_refused():
 
 QUIRKS = [
     pytest.param({"change": lambda e: [(t, -1.5) for t, _ in e]}, "equally likely", id="constant"),
-    pytest.param({"change": lambda e: e[5:]}, "do not spell", id="cut off in front"),
     pytest.param({"change": lambda e: e[:-3]}, "do not spell", id="cut off at the end"),
     pytest.param({"counts": lambda n: n + 1}, "entries for", id="other number of tokens"),
     pytest.param(
@@ -167,6 +167,19 @@ def test_one_bad_reply_is_one_failure():
     assert len(kept) == 2
 
 
+def test_a_prompt_that_was_cut_is_a_failure():
+    """A server that keeps the end of a long prompt alone measures another prompt: refused."""
+    long = sample(1, text="Add one more word to a number. " * 12)
+    with serve(change=lambda entries: entries[-60:]) as server:
+        probed, kept = ask(server, "completions", [sample(), long])
+
+    failures = [each for each in kept if isinstance(each, Failure)]
+    assert probed.fault is None
+    assert [each.sample_id for each in failures] == ["s1", "s1"]
+    assert all("do not spell" in each.detail for each in failures)
+    assert len(kept) == 4
+
+
 def test_a_reference_that_does_not_fit_is_a_failure():
     """A prompt and reference beyond the context are refused by the server, never cut."""
     long = sample(1, reference="x = 1\n" * CONTEXT)
@@ -186,6 +199,38 @@ def test_a_fault_that_passes_is_tried_again():
 
     assert (probed.progress.retries, len(kept)) == (1, 2)
     assert all(isinstance(each, Likelihood) for each in kept)
+
+
+BUSY = (429, {"error": {"message": "slow down"}})
+
+
+def test_a_busy_server_is_asked_for_its_proof_again(monkeypatch):
+    """A server that has no time at first is no server that cannot."""
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.001)
+    with serve() as server:
+        server.at_first.extend([BUSY, (500, {"error": "a moment, please"})])
+        probed, kept = ask(server, "completions", [sample()])
+
+    assert (probed.fault, len(kept)) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        pytest.param(BUSY, RateLimited, id="busy"),
+        pytest.param((402, {"error": "pay first"}), EndpointDown, id="no quota"),
+    ],
+)
+def test_a_server_that_stays_busy_is_told_as_such(reply, fault, monkeypatch):
+    """What keeps the proof away is the fault, and no other way is tried in its place."""
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.001)
+    with serve() as server:
+        server.at_first.extend([reply] * 20)
+        probed, kept = ask(server, "completions", [sample()])
+
+    assert isinstance(probed.fault, fault)
+    assert kept == []
+    assert {"prompt_logprobs"} <= {*server.requests[-1]}
 
 
 def test_what_is_there_is_not_asked_again():

@@ -525,7 +525,7 @@ def test_a_question_tells_what_must_stay_and_how_strong_to_be():
 
     assert sources_endpoint.STRENGTHS[0] in first.prompt
     assert sources_endpoint.STRENGTHS[-1] in last.prompt
-    assert "without any change: `x`, 3." in first.prompt
+    assert "the same program. Copy these without any change: `x` 3\n" in first.prompt
     assert (
         "without any change: none."
         in next(sources_endpoint.questions(sample("Add it all."), 2)).prompt

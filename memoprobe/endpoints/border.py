@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 REPLACEMENT = "\ufffd"
-LONGEST_TOKEN = 128  # bytes that a token without a text may stand for
+LONGEST_TOKEN = 32  # bytes that a token without a text may stand for
 LONGEST_PIECE = 3  # bytes that one replacement character may stand for
 BEFORE = -1  # the place of a token that begins in front of the text that is known
 

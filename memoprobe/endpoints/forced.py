@@ -5,7 +5,9 @@ one may answer as if nothing had been asked. So the first request goes over a kn
 only a way whose numbers can be right is used.
 """
 
+import asyncio
 import json
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,8 +17,10 @@ from memoprobe.endpoints.client import NOBODY, PROBE_S, Client
 from memoprobe.endpoints.replies import Choice, Reply
 from memoprobe.errors import (
     ConfigError,
+    EndpointDown,
     EndpointError,
     EndpointRefused,
+    EndpointUnavailable,
     MemoprobeError,
     RateLimited,
     UnusableReply,
@@ -214,9 +218,9 @@ class Scorer(Client):
             if way.interface != interface:
                 continue
             try:
-                await self._prove(way, served_model)
+                await self._prove_patiently(way, served_model)
             except (EndpointError, EndpointRefused) as error:
-                if isinstance(error, RateLimited) or getattr(error, "kind", "") in NOBODY:
+                if isinstance(error, RateLimited | EndpointDown) or _is_nobody(error):
                     raise
                 reasons.append(f"{way.name}: {error}")
             else:
@@ -228,6 +232,17 @@ class Scorer(Client):
             f" {ADVICE[interface]}"
         )
         raise ConfigError(msg)
+
+    async def _prove_patiently(self, way: Way, model: str) -> None:
+        attempts, rng = 0, random.Random()
+        while True:
+            try:
+                return await self._prove(way, model)
+            except EndpointUnavailable as error:
+                attempts += 1
+                if not retry.may_retry(error, attempts):
+                    raise
+                await asyncio.sleep(retry.wait_s(error, attempts, rng))
 
     async def _prove(self, way: Way, model: str) -> None:
         """Ask for the known text and believe only what could be right."""
@@ -280,6 +295,10 @@ def _measured(told: Told, question: Question, interface: Interface) -> Measured:
     _require(part.n_tokens, "no token lies wholly in the reference")
     values = [entry.logprob for entry in entries[-part.n_tokens :]]
     return Measured([_number(value) for value in values], part.n_bytes)
+
+
+def _is_nobody(error: MemoprobeError) -> bool:
+    return isinstance(error, EndpointError) and error.kind in NOBODY
 
 
 def _number(value: object) -> float:

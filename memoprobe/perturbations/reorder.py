@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
@@ -75,26 +76,33 @@ def undo(answer: str, original: str, language: str) -> str:
     if language not in GRAMMARS:
         return answer
     before, code, spec = Code(original, language), Code(answer, language), GRAMMARS[language]
-    places: dict[tuple[bytes, ...], int] = {}
-    for items in _neighbours(before, spec):
-        for item in items:
-            places.setdefault(_key(item, before, spec), item.span[0])
+    places: dict[tuple[object, ...], int] = {}
+    for key, item in _keyed(_neighbours(before, spec), before, spec):
+        places[key] = item.span[0]
     rows = [row for row in _neighbours(code, spec) if len(row) > 1]
-    orders = [_sorted(row, [places.get(_key(item, code, spec)) for item in row]) for row in rows]
+    known = {item: places.get(key) for key, item in _keyed(rows, code, spec)}
+    orders = [_sorted(row, [known[item] for item in row]) for row in rows]
     text, holds = _change(code, rows)(orders)
     return text if holds else answer
 
 
-def _key(item: _Item, code: Code, spec: Grammar) -> tuple[bytes, ...]:
-    """Return what tells an item from others: its function, and what it sets or says."""
-    around = item.node.parent
-    while around is not None and around.type not in spec.functions:
-        around = around.parent
-    function = _function(around, code, MOVABLE[code.language]) if around else None
-    return (
-        b" ".join(sorted(function.writes)) if function else b"",
-        *(sorted(item.writes) or [b" ".join(code.said(item.node).split())]),
-    )
+def _keyed(
+    rows: Sequence[Sequence[_Item]], code: Code, spec: Grammar
+) -> Iterator[tuple[tuple[object, ...], _Item]]:
+    """Yield items with what tells each from others: its function, what it sets, which it is.
+
+    Of two that set the same the order never changes, so their number tells them apart.
+    """
+    count: Counter[tuple[bytes, ...]] = Counter()
+    for item in chain.from_iterable(rows):
+        around = item.node.parent
+        while around is not None and around.type not in spec.functions:
+            around = around.parent
+        function = _function(around, code, MOVABLE[code.language]) if around else None
+        sets = sorted(item.writes) or [b" ".join(code.said(item.node).split())]
+        key = (b" ".join(sorted(function.writes)) if function else b"", *sets)
+        count[key] += 1
+        yield (*key, count[key]), item
 
 
 def _sorted(row: Sequence[_Item], places: Sequence[int | None]) -> list[int]:

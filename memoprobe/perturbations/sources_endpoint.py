@@ -26,8 +26,7 @@ STRENGTHS = (
 QUESTION = Template("""\
 Reword each of the numbered sentences below, which are part of a programming task. $strength
 
-Keep the meaning exactly: whoever solves the task from your words must write the same program. \
-Copy these without any change: $kept.
+Keep the meaning exactly: whoever solves the task from your words must write the same program.$kept
 
 $sentences
 
@@ -52,7 +51,7 @@ def questions(sample: Sample, levels: int) -> Iterator[Question]:
             prompt = QUESTION.substitute(
                 sentences="\n".join(f"{number}. {text}" for number, text in part),
                 strength=_strength(level, levels),
-                kept=", ".join(_kept(sample, [text for _, text in part])) or "none",
+                kept=_kept(sample, [text for _, text in part]),
             )
             yield Question(level, chunk, prompt)
 
@@ -66,11 +65,12 @@ def _sentences(sample: Sample) -> list[str]:
     return [" ".join(sample.text[start:end].split()) for start, end, _ in sentences(sample.text)]
 
 
-def _kept(sample: Sample, texts: Sequence[str]) -> list[str]:
-    """Return what must stay as it is in some sentences, each once, in order."""
+def _kept(sample: Sample, texts: Sequence[str]) -> str:
+    """Return what to say of that which must stay as it is in some sentences, each once."""
     names = task_identifiers(sample)
-    spans = (text[start:end] for text in texts for start, end in protected(text, names))
-    return list(dict.fromkeys(spans))
+    spans = (text[start:end].strip() for text in texts for start, end in protected(text, names))
+    listed = " ".join(dict.fromkeys(filter(None, spans)))
+    return f" Copy these without any change: {listed}" if listed else ""
 
 
 def _strength(level: int, levels: int) -> str:

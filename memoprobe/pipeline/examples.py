@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from memoprobe import benchmarks
 from memoprobe.pipeline import settings
-from memoprobe.records import Interface, Response, Sample, Sensitivity, Variant, state
+from memoprobe.records import Interface, Response, Sample, Sensitivity, state
 from memoprobe.report.corners import corners
 from memoprobe.report.data import (
     PLACEBO,
@@ -115,6 +115,7 @@ def _levels(
     store: Store, cell: Cell, sample: Sample, asked: tuple[Interface, str | None]
 ) -> Iterator[ExampleLevel]:
     interface, metric = asked
+    shown = is_shown(sample.benchmark)
     sent = store.prompts(cell, sample.sample_id, interface)
     graded = results.graded(store, cell, sample.sample_id)
     by_level: dict[int, list[Response]] = defaultdict(list)
@@ -126,22 +127,17 @@ def _levels(
             for each in by_level[variant.level]
         ]
         scores = [value for each in answers for name, value in each.scores if name == metric]
-        level = _level(sample, variant, sent.get(variant.level, variant.text))
-        mean = sum(scores) / len(scores) if scores else None
-        yield ExampleLevel(**level, mean=mean, answers=answers)
+        yield ExampleLevel(
+            level=variant.level,
+            edit_share=variant.edit_share,
+            prompt=sent.get(variant.level, variant.text) if shown else WITHHELD,
+            reference=sample.reference if variant.level == 0 and shown else None,
+            mean=sum(scores) / len(scores) if scores else None,
+            answers=answers,
+        )
 
 
 def _answer(response: Response, known: results.Graded | None) -> ExampleAnswer:
     scores, verdict = known or results.Graded((), None)
     text = response.text if is_shown(response.benchmark) else WITHHELD
     return ExampleAnswer(text, scores, state(response), verdict)
-
-
-def _level(sample: Sample, variant: Variant, prompt: str) -> dict[str, object]:
-    shown = is_shown(sample.benchmark)
-    return {
-        "level": variant.level,
-        "edit_share": variant.edit_share,
-        "prompt": prompt if shown else WITHHELD,
-        "reference": sample.reference if variant.level == 0 and shown else None,
-    }

@@ -1,6 +1,5 @@
 """Tabulate what tells whether the figures can be trusted: placebo, gate, treatments, counts."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -183,11 +182,8 @@ def _primary(
     """Return the calibrated sensitivities by group, of the primary metric alone."""
     records = data.sensitivities if sensitivities is None else sensitivities
     metric = primary_metric({each.metric for each in records})
-    found: dict[GroupKey, list[Sensitivity]] = defaultdict(list)
-    for key, members in grouped(data, estimates.calibrated(records)).items():
-        if key.metric == metric:
-            found[key] = members
-    return found
+    groups = grouped(data, estimates.calibrated(records))
+    return {key: members for key, members in groups.items() if key.metric == metric}
 
 
 def _named(key: GroupKey) -> list[object]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -25,6 +26,7 @@ from memoprobe.report.data import (
     GroupKey,
     ReportData,
     cells,
+    finite,
     grouped,
     primary_metric,
 )
@@ -33,8 +35,8 @@ from memoprobe.report.text import number, visible
 MAX_POINTS = 600
 """How many points one panel shows; a box with more shows evenly spaced ranks of them."""
 
-_LANE, _HEADING, _GAP = 13, 22, 5  # heights in pixels: one box, a benchmark's name, between models
-_PLOT, _LABELS = 150, 112  # widths in pixels
+_LANE, _HEADING, _GAP = 13, 20, 5  # heights in pixels: one box, a benchmark's name, between models
+_PLOT, _LABELS = 150, 124  # widths in pixels
 
 
 class Quantity(NamedTuple):
@@ -44,13 +46,13 @@ class Quantity(NamedTuple):
     definition: str
     field: str
     title: str
+    floor: str | None = None  # the field whose mean is drawn beside the box
 
 
 QUANTITIES = (
     Quantity("calibrated", PRIMARY_DEFINITION, "value", "calibrated: area under the falloff"),
-    Quantity("paper", "paper", "value", "paper: largest drop, observed"),
-    Quantity("paper-noise-floor", "paper", "noise_floor", "paper: noise floor"),
-    Quantity("paper-excess", "paper", "excess", "paper: excess over the noise floor"),
+    Quantity("paper", "paper", "value", "paper: largest drop", floor="noise_floor"),
+    Quantity("paper-excess", "paper", "excess", "paper: excess over its noise floor"),
 )
 
 
@@ -85,7 +87,7 @@ def distributions(data: ReportData, *, legend: bool) -> list[Distributions]:
         values = {quantity: _values(here, quantity) for quantity in QUANTITIES}
         domain = _domain([value for each in values.values() for value in _all(each)])
         panels = tuple(
-            _panel((task, perturbation), quantity, each, domain, legend=legend)
+            _panel((task, perturbation), quantity, each, (domain, _floors(here, quantity)), legend)
             for quantity, each in values.items()
             if each
         )
@@ -118,15 +120,31 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
     return min([0, *values]), max([0.1, *values])
 
 
+def _floors(
+    groups: Mapping[GroupKey, Sequence[Sensitivity]], quantity: Quantity
+) -> dict[GroupKey, float]:
+    """Return the mean of each group's noise floors, where the quantity has them."""
+    found = {}
+    for key, members in groups.items() if quantity.floor else ():
+        floors = finite(
+            getattr(each, quantity.floor or "")
+            for each in members
+            if each.definition == quantity.definition
+        )
+        if floors:
+            found[key] = fmean(floors)
+    return found
+
+
+_Frame = tuple[tuple[float, float], Mapping[GroupKey, float]]
+"""The scale that a task's panels share, and the noise floors of one panel."""
+
+
 def _panel(
-    where: tuple[str, str],
-    quantity: Quantity,
-    values: _Values,
-    domain: tuple[float, float],
-    *,
-    legend: bool,
+    where: tuple[str, str], quantity: Quantity, values: _Values, frame: _Frame, legend: bool
 ) -> Panel:
     layout = _layout(values)
+    domain, floors = frame
     limit = max(2, MAX_POINTS // len(values))
     points = [
         point
@@ -148,6 +166,15 @@ def _panel(
                 "models": layout.models,
                 "benchmarks": layout.benchmarks,
                 "zero": [{"zero": 0}],
+                "floors": [
+                    {
+                        "y": layout.lanes[key],
+                        "floor": value,
+                        "told": f"noise floor {number(value)}",
+                    }
+                    for key, value in floors.items()
+                    if key in layout.lanes
+                ],
             },
         ),
     )
@@ -170,6 +197,9 @@ def _drawing(height: float, domain: tuple[float, float], *, legend: bool) -> Dra
         box.mark_tick(thickness=2, size=11, opacity=1, orient="vertical").encode(
             x="median:Q", description="told:N"
         ),
+        named("floors")
+        .mark_tick(thickness=2, size=13, opacity=1, color=INK, orient="vertical", strokeDash=[3, 2])
+        .encode(x="floor:Q", y=y, description="told:N"),
         _words("models", y, x=-8, bold=False),
         _words("benchmarks", y, x=-_LABELS, bold=True),
     ]
@@ -183,7 +213,7 @@ def _words(data: str, y: alt.Y, *, x: float, bold: bool) -> alt.Chart:
         color=INK,
         fontSize=10.5,
         fontWeight="bold" if bold else "normal",
-        limit=_LABELS - 8,
+        limit=_LABELS + _PLOT if bold else _LABELS - 8,
     )
     placed: alt.Chart = text.encode(x=alt.value(x), y=y, text="name:N", description="name:N")
     return placed

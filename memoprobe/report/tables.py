@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +13,14 @@ Kind = Literal["text", "count", "number", "share", "truncated", "p", "interval"]
 
 TRUNCATION_LIMIT = 0.02
 """The share of truncated answers from which a cell is flagged (METHOD 2.6)."""
+
+
+_FORMS: dict[str, Callable[[Any], str]] = {
+    "count": count,
+    "number": number,
+    "share": percent,
+    "p": p_value,
+}
 
 
 class Column(NamedTuple):
@@ -42,8 +50,7 @@ def shown(value: Any, kind: Kind) -> str:  # noqa: ANN401 - whatever the kind sa
         return percent(value, 1) + ("!" if is_flagged(value, kind) else "")
     if kind == "text":
         return visible(str(value)) if value is not None else number(None)
-    form = {"count": count, "number": number, "share": percent, "p": p_value}[kind]
-    return form(value)
+    return _FORMS[kind](value)
 
 
 def is_flagged(value: Any, kind: Kind) -> bool:  # noqa: ANN401 - whatever the kind says

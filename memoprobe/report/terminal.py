@@ -25,7 +25,7 @@ _NARROW: dict[str, Callable[[SummaryRow], str]] = {
 }
 """Heading -> what stands below it."""
 
-_CONTRASTS = {
+_CONTRASTS: dict[str, Callable[[Finding], str]] = {
     "fall of items": lambda found: interval(*found.fall[:3]),
     "minus controls'": lambda found: _effect(found.difference),
     "retention": lambda found: _effect(found.retention),

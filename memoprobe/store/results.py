@@ -170,11 +170,11 @@ class Graded(NamedTuple):
 def graded(store: Store, cell: Cell, sample_id: str) -> dict[tuple[int, int, int], Graded]:
     """Return (level, repeat, answer) -> what is known of each scored answer of a sample."""
     sql = (
-        "SELECT level, repeat, answer, metric, value, verdict FROM score_rows WHERE sample = ?"
-        " AND model = ? AND perturbation = ? AND answered ORDER BY level, repeat, answer, metric"
+        "SELECT level, repeat, answer, metric, value, verdict FROM scores WHERE model = :model"
+        " AND benchmark = :benchmark AND sample_id = :sample_id AND perturbation = :perturbation"
+        " ORDER BY level, repeat, answer, metric"
     )
-    sample = store.sample_id(cell.benchmark, sample_id)
-    found = store.query(sql, (sample, cell.model, cell.perturbation))
+    found = store.query(sql, {**cell._asdict(), "sample_id": sample_id})
     slots = groupby(found, key=lambda row: (row["level"], row["repeat"], row["answer"]))
     graded = {}
     for slot, group in slots:
