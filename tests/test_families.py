@@ -161,7 +161,7 @@ def test_layout_and_comments_leave_every_token(family, language):
         assert variant.edit_share == 0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(
     st.sampled_from(["format", "comments", "dead-code", "reorder", "constants", "bitflip"]),
     st.sampled_from(sorted(TEXTS)),
@@ -192,19 +192,20 @@ def test_levels_are_nested_and_seeded(family, language, seed):
 @pytest.mark.parametrize("family", ["format", "reorder", "constants", "bitflip"])
 def test_a_share_of_the_changes_is_a_number_of_them(family):
     """Each level of a share occurs where the same changes are made one by one."""
-    levels = texts(family, PYTHON, levels=2)
+    text = "".join(PYTHON.partition("def outer")[1:])
+    levels = texts(family, text, levels=2)
 
-    steps = texts(family, PYTHON, levels=20, intensity="count")
-    more = texts(family, PYTHON, levels=1000, intensity="count") if family != "bitflip" else steps
-    assert steps[1] == texts(family, PYTHON, levels=2, intensity="count")[1]
-    assert family == "bitflip" or set(levels) <= set(more)
+    most = 2 if family == "bitflip" else 1000  # its changes depend on the number of levels
+    steps = texts(family, text, levels=most, intensity="count")
+    assert set(levels[: 1 if family == "bitflip" else 3]) <= set(steps)
+    assert len(steps) >= len(levels) == 3
 
 
 def test_levels_are_the_same_in_every_process():
     """No choice hangs on the hash of a text, which differs between processes."""
     code = (
-        "import hashlib, json; from tests.test_families import *\n"
-        "print(json.dumps([digest(f, l) for f in PERTURBED for l in TEXTS]))"
+        "import json; from tests.test_families import *\n"
+        "print(json.dumps([digest(f, l) for f in PERTURBED for l in SOME]))"
     )
     runs = [
         subprocess.run(
@@ -218,11 +219,11 @@ def test_levels_are_the_same_in_every_process():
         for seed in ("1", "2")
     ]
 
-    here = [digest(family, language) for family in PERTURBED for language in TEXTS]
+    here = [digest(family, language) for family in PERTURBED for language in SOME]
     assert [json.loads(run.stdout) for run in runs] == [here, here]
 
 
-PERTURBED = (*CODE_ONLY, "bitflip")
+PERTURBED, SOME = (*CODE_ONLY, "bitflip"), ("python", "c", "ruby")
 
 
 def digest(family, language):
@@ -247,7 +248,7 @@ def run(command, **options):
 def test_python_prints_the_same_at_every_level(tmp_path):
     """Docstrings, texts, f-strings, match, enumerations and what is caught are as before."""
     programs = [text for family in KEPT for text in texts(family, PYTHON)]
-    programs += [all_changed(PYTHON, "python", seed) for seed in range(8)]
+    programs += [all_changed(PYTHON, "python", seed) for seed in range(4)]
     for i, text in enumerate(programs):
         (tmp_path / f"{i:03}.py").write_text(text)
     runner = (

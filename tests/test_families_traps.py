@@ -6,7 +6,8 @@ import pytest
 
 from memoprobe.languages import tokens
 from memoprobe.perturbations.bitflip import TOP_RATE
-from tests.test_families import perturbed, texts
+from memoprobe.perturbations.syntax import graded
+from tests.test_families import perturbed, sample, texts
 
 # What must not move: (language, text).
 STAYS = {
@@ -296,6 +297,7 @@ def test_members_of_a_class_get_no_attributes():
             "package a\n\nvar x = 7 == y && !true\n",
             r"package a\n\nvar x = [1-6] != y \|\| !false",
         ),
+        ("c", "float x = .5 + 1;\n", r"float x = \.5 \+ [2-7];"),
         ("javascript", "if (a === 1) { b -= `q` }\n", r"if \(a !== [2-7]\) \{ b \+= `[a-pr-z]` \}"),
         (
             "java",
@@ -350,3 +352,53 @@ def test_broken_code_around_an_error_is_laid_out():
 
     assert len(found.variants) == 6
     assert all(tokens(v.text, "c") == tokens(text, "c") for v in found.variants)
+
+
+def test_what_lists_its_methods_gets_none():
+    """A class of Java whose code looks at methods keeps the ones it has."""
+    text = "class A { void f() {\n    g(getClass().getDeclaredMethods());\n}\n\nvoid h() {\n} }"
+
+    strongest = texts("dead-code", text, "java")[-1]
+
+    assert "private" not in strongest
+    assert strongest.count("false") + strongest.count("    {") == 5
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "kept"),
+    [
+        ([{3}], [1, 2, 4, 5, 6]),
+        ([{1, 2}], [1, 3, 4, 5, 6]),
+        ([{1, 6}], [1, 2, 3, 4, 5]),
+        ([{9}], None),
+    ],
+)
+def test_changes_that_do_not_hold_together_are_left_out(forbidden, kept):
+    """Halving finds a change that does not hold, alone or beside those before it."""
+    units = [1, 2, 3, 4, 5, 6]
+
+    def attempt(chosen):
+        holds = not any(parts <= set(chosen) for parts in forbidden)
+        return f"x{chosen}", holds
+
+    found = graded(sample("x"), "format", (6, "share"), units, attempt)
+
+    kept = kept or units
+    assert found.variants[-1].text == f"x{kept}"
+    assert len(found.variants) == 1 + len(kept)
+    assert found.rejected == ({"changed": 6 - len(kept)} if len(kept) < 6 else {})
+
+
+def test_a_level_that_alone_does_not_hold_is_left_out():
+    """It is counted, and the levels above it stay."""
+    found = graded(
+        sample("x"),
+        "format",
+        (3, "share"),
+        [1, 2, 3],
+        lambda chosen: (f"x{chosen}", len(chosen) != 2),
+    )
+
+    assert [variant.text for variant in found.variants] == ["x", "x[1]", "x[1, 2, 3]"]
+    assert [variant.level for variant in found.variants] == [0, 1, 2]
+    assert found.rejected == {"changed": 1}

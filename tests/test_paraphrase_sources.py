@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 import textdistance
@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from memoprobe import study
 from memoprobe.errors import ConfigError
-from memoprobe.perturbations import distances, sources, sources_endpoint
+from memoprobe.perturbations import PERTURBATIONS, distances, sources, sources_endpoint
 from memoprobe.perturbations.levels import distance
 from memoprobe.perturbations.meaning import drift
 from memoprobe.perturbations.paraphrase import Rejected, Way
 from memoprobe.perturbations.protected import facts, loss, sentences, task_identifiers
 from memoprobe.records import Sample
 from tests import fakes
+from tests.local import needs_shared
 from tests.test_cli import memoprobe, rows
+from tests.test_paraphrase import human_eval, mbpp
 
 TASK = """Write a function to find the sum of all values that are in the given list.
 
@@ -108,6 +110,8 @@ def test_sentences_are_reworded_one_by_one_and_blocks_stay():
         ("FIND the sum of  3 values by solve, or `x`.", "equal"),
         ("Do not find the sum of 3 values by solve, or `x`", "negation"),
         ("Find the difference of 3 values by solve, or `x`", "opposite"),
+        ("Find the average sum of 3 values by solve, or `x`", "term"),
+        ("Find the sum of > 3 values by solve, or `x`", "symbol"),
         ("Find " + "the very " * 20 + "sum of 3 values by solve, or `x`", "length"),
         (Rejected("unread"), "unread"),
     ],
@@ -130,8 +134,15 @@ def test_a_sentence_that_lost_its_meaning_costs_only_itself(new, reason):
         ("Find the largest number.", "Find the biggest number.", None),
         ("Find the largest number.", "Find the smallest number.", "opposite"),
         ("Find the largest and smallest.", "Find the smallest and the largest.", None),
-        ("Sort in ascending order.", "Sort them in descending order.", "opposite"),
-        ("Remove all even numbers.", "Remove all odd numbers.", "opposite"),
+        ("Sort in ascending order.", "Sort them in descending order.", "term"),
+        ("Find the first and last item.", "Find the first item.", "opposite"),
+        ("Find the first item.", "Find the item at the beginning.", None),
+        ("Remove all even numbers.", "Remove all odd numbers.", "term"),
+        ("Find the cumulative sum of it.", "Find the sum of it.", "term"),
+        ("Find the mean of the list.", "Find the average of the array.", None),
+        ("Return it if x <= y.", "Return it if x < y.", "symbol"),
+        ("Check whether it is so or not.", "Check if it is so.", None),
+        ("Given a non-empty list.", "Given a list.", "negation"),
         ("Check if it is a prime.", "Check if it is not a prime.", "negation"),
         ("Do it unless x is empty.", "Do it if x is empty.", "negation"),
         ("Don't use a list.", "Do not use a list.", None),
@@ -141,7 +152,7 @@ def test_a_sentence_that_lost_its_meaning_costs_only_itself(new, reason):
     ],
 )
 def test_signs_of_another_meaning(original, candidate, reason):
-    """Negations, opposites, lengths and texts without a common word tell."""
+    """Terms, symbols, negations, opposites, lengths and texts without a common word tell."""
     assert drift(original, candidate) == reason
 
 
@@ -150,6 +161,7 @@ def test_signs_of_another_meaning(original, candidate, reason):
     [
         ('"Compute the sum"', "Compute the sum."),
         ("**Compute the\n sum**", "Compute the sum."),
+        ("- Compute the sum", "Compute the sum."),
         ("Compute the sum!", "Compute the sum!"),
     ],
 )
@@ -526,8 +538,26 @@ def test_a_question_tells_what_must_stay_and_how_strong_to_be():
     assert sources_endpoint.STRENGTHS[0] in first.prompt
     assert sources_endpoint.STRENGTHS[-1] in last.prompt
     assert "the same program. Copy these without any change: `x` 3\n" in first.prompt
-    assert (
-        "without any change: none."
-        in next(sources_endpoint.questions(sample("Add it all."), 2)).prompt
-    )
+    plain = next(sources_endpoint.questions(sample("Add it all."), 2)).prompt
+    assert "the same program.\n" in plain
     assert list(sources_endpoint.questions(sample(">>> 1"), 5)) == []
+
+
+# Real tasks ------------------------------------------------------------------------------
+
+
+@needs_shared
+@pytest.mark.parametrize("tasks", [human_eval, mbpp])
+def test_the_rules_give_five_levels_to_most_real_tasks(tasks):
+    """Of 100 prompts at least 95 get five levels of rising distance; all lose nothing."""
+    full = 0
+    for item in islice(tasks(), 100):
+        variants, rejected = PERTURBATIONS["lexical"](item, 5, random.Random(0))
+        known = facts(item.text, task_identifiers(item))
+        assert not rejected
+        for weaker, stronger in pairwise(variants):
+            assert weaker.distance < stronger.distance
+            assert loss(item.text, known, stronger.text) is None
+        full += len(variants) == 6
+
+    assert full >= 95

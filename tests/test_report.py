@@ -1,36 +1,21 @@
-"""The report: what it computes, what it says, and that it is one harmless file."""
+"""The report: what it computes, what it says, and how it draws."""
 
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import groupby
 from statistics import fmean
 
-import altair as alt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from memoprobe.records import Curve, Sensitivity
-from memoprobe.report import summary
+from memoprobe.report import answer, checks, corners, files, run, summary, terminal
 from memoprobe.report import text as written
-from memoprobe.report.charts import svg
-from memoprobe.report.data import CellKey, ReportData
 from memoprobe.report.diffs import SHOWN_CHARACTERS, segments, shortened
-from memoprobe.report.distribution import MAX_POINTS, distributions
-from memoprobe.report.falloff import falloffs
-from memoprobe.report.figures import write as figures
 from memoprobe.report.headline import headline
-from memoprobe.report.inline import inline
 from memoprobe.report.page import render
-from tests.report_data import TASKS, cell, example, synthetic
-
-HOSTILE = (
-    "</script><script>window.pwned=1</script><img src=x onerror=alert(1)>\"'&"
-    "\0\ud835\u202eabc\x1b[31m"
-)
+from tests.report_data import cell, comparison, small, synthetic, without_anything
 
 
 @pytest.fixture(scope="module")
@@ -39,52 +24,14 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def page(data):
-    return render(data)
-
-
-@pytest.fixture(scope="module")
 def rows(data):
     return summary.rows(data)
 
 
-def small(**changes):
-    """Return the data of one model on one benchmark with the given fields replaced."""
-    one = synthetic(
-        models=("m",), tasks={"humaneval": "code_generation"}, n_items=4, n_controls=3, n_examples=1
-    )
-    return replace(one, **changes)
-
-
-def without_anything(**changes):
-    """Return the data of a run that has nothing yet."""
-    empty = {"controls": frozenset(), "sensitivities": [], "curves": [], "comparisons": []}
-    return small(**{"cells": [], "examples": [], **empty, **changes})
-
-
-class Page(HTMLParser):
-    """Collect the elements of a page with their attributes, and its visible text."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.elements, self.words, self._tags = [], [], []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self._tags.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if tag in self._tags:
-            while self._tags.pop() != tag:
-                pass
-
-    def handle_data(self, data):
-        if not {"style", "script"} & set(self._tags):
-            self.words.append(data)
+def said(data):
+    """Return the headline of some data."""
+    rows = summary.rows(data)
+    return headline(data, rows, answer.findings(data, rows), corners.placed(data))
 
 
 # --- summary ---
@@ -101,10 +48,11 @@ def test_summary_has_a_row_per_metric_cell_and_group(rows):
     ]
 
 
-def test_summary_numbers_are_those_of_the_sensitivities(data, rows):
+def test_summary_numbers_are_those_of_the_sensitivities(data):
     """Means, the t interval and the share of small p-values agree with a slow recomputation."""
+    alone = summary.rows(replace(data, comparisons=[]))
     row = next(
-        r for r in rows if (r.model, r.benchmark, r.group) == ("codellama-13b", "mbpp", "items")
+        r for r in alone if (r.model, r.benchmark, r.group) == ("codellama-13b", "mbpp", "items")
     )
     members = [
         s
@@ -115,10 +63,13 @@ def test_summary_numbers_are_those_of_the_sensitivities(data, rows):
     calibrated = [s for s in members if s.definition == "calibrated"]
     paper = [s for s in members if s.definition == "paper"]
     values = [s.value for s in calibrated]
-    around = stats.ttest_1samp(values, 0).confidence_interval()
+    tested = stats.ttest_1samp(values, 0)
+    around = tested.confidence_interval()
 
     assert row.n == 12
-    assert row.calibrated == pytest.approx((fmean(values), around.low, around.high))
+    assert row.calibrated[:3] == pytest.approx((fmean(values), around.low, around.high))
+    assert row.calibrated.p_value == pytest.approx(tested.pvalue)
+    assert row.quantile == pytest.approx(stats.scoreatpercentile(values, 95))
     assert row.recall == pytest.approx(fmean(s.value for s in members if s.definition == "recall"))
     assert row.paper == pytest.approx(fmean(s.value for s in paper))
     assert row.noise_floor == pytest.approx(fmean(s.noise_floor for s in paper))
@@ -144,10 +95,11 @@ def test_cell_without_scores_keeps_a_row():
     """A cell whose answers all failed is in the table, with n = 0 and no number."""
     only = [cell("m", "humaneval", "code_generation", "paraphrase", 4, 0, 0)]
 
-    [row] = summary.rows(without_anything(cells=only))
+    unscored = without_anything(cells=only)
+    [row] = summary.rows(unscored)
 
     assert (row.n, row.metric, row.calibrated, row.recall) == (0, None, None, None)
-    assert "nothing scored" in summary.text([row])
+    assert "m · nothing scored" in terminal.text(unscored)
 
 
 def test_values_that_are_no_numbers_are_left_out():
@@ -171,75 +123,200 @@ def test_record_outside_all_cells_is_an_error():
         summary.rows(small(cells=[]))
 
 
-def test_text_fits_a_terminal_and_shows_the_contrast(data, rows):
-    """The terminal's table stays within 120 columns and ends with items minus controls."""
-    shown = summary.text(rows, data.comparisons)
+def test_no_fall_has_two_intervals(data, rows):
+    """Where the comparisons hold the items' fall, the summary takes its interval from there."""
+    [found] = [
+        c
+        for c in data.comparisons
+        if (c.subject, c.context, c.metric, c.definition)
+        == ("codellama-13b", "mbpp", "levenshtein", "own_fall")
+    ]
+    row = next(
+        r
+        for r in rows
+        if (r.model, r.benchmark, r.metric, r.group)
+        == ("codellama-13b", "mbpp", "levenshtein", "items")
+    )
+
+    assert row.calibrated[:3] == (found.effect, found.effect_low, found.effect_high)
+
+
+def test_items_of_a_project_are_not_independent():
+    """The interval of a mean is wider where its samples come in a few clusters that agree."""
+    one = small(comparisons=[])
+    ids = sorted({s.sample_id for s in one.sensitivities} - {c for _, c in one.controls})
+    values = {name: 0.1 + 0.3 * (place // 2 % 2) for place, name in enumerate(ids)}
+    many = replace(
+        one,
+        sensitivities=[
+            replace(s, sample_id=f"{s.sample_id}-{k}", value=values[s.sample_id] + 0.001 * k)
+            for s in one.sensitivities
+            if s.sample_id in values and s.definition == "calibrated"
+            for k in range(10)
+        ],
+    )
+    clusters = {
+        (s.benchmark, s.sample_id): s.sample_id.rpartition("-")[0] for s in many.sensitivities
+    }
+    alone, together = (
+        summary.rows(each)[0].calibrated for each in (many, replace(many, clusters=clusters))
+    )
+
+    assert together.estimate == pytest.approx(alone.estimate)
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+
+
+def test_terminal_shows_the_primary_metric_and_what_may_be_said(data, rows):
+    """The terminal's two tables a model stay within 120 columns; other metrics are named."""
+    shown = terminal.text(data)
 
     assert max(map(len, shown.splitlines())) <= 120
-    assert "codellama-13b · rename · token_levenshtein" in shown
     row = next(r for r in rows if (r.model, r.benchmark) == ("codellama-13b", "mbpp"))
-    numbers = ["12", f"{row.recall:.2f}", "0.31", written.interval(*row.calibrated)]
-    line = next(line for line in shown.splitlines() if written.interval(*row.calibrated) in line)
-    assert re.split(r" {2,}", line)[:6] == ["mbpp", "items", *numbers]
+    around = written.interval(*row.calibrated[:3])
+    numbers = ["12", f"{row.recall:.2f}", "0.31", around]
+    first = shown.partition("qwen")[0]
+    line, claimed = (each for each in first.splitlines() if around in each)
+    assert re.split(r" {2,}", line)[:7] == ["mbpp", "paraphrase", "items", *numbers]
+    assert re.split(r" {2,}", claimed)[:3] == ["mbpp", "memorized", around]
     assert "! 2 % or more" in shown
-    assert re.search(
-        r"items minus controls · calibrated.*\n.*\ncodellama-13b +humaneval +para", shown
-    )
-    assert "controls ·" not in summary.text(rows)
+    assert "(scored too, see the report: levenshtein)" in shown
+    assert shown.count("token_levenshtein") == 2
+
+
+def test_terminal_without_controls_has_no_contrasts():
+    """Without controls there is the fall and the claim that it allows."""
+    shown = terminal.text(small(controls=frozenset(), comparisons=[]))
+
+    assert "retention" not in shown
+    assert re.search(r"what may be said\nhumaneval +(sensitive|no fall shown)", shown)
+
+
+def test_terminal_tells_why_controls_are_not_comparable(data):
+    """The note of a contrast stands below the table, and the claim is the weaker one."""
+    noted = [replace(c, note="controls not comparable: length") for c in data.comparisons]
+    shown = terminal.text(replace(data, comparisons=noted))
+
+    assert "mbpp: controls not comparable: length" in shown
+    assert "memorized" not in shown
 
 
 # --- words ---
 
 
-def test_headline_says_sensitive_and_nothing_more(data, rows):
-    """The headline counts cells whose interval lies above 0; no sentence claims a cause."""
-    said = headline(data, rows)
-    largest = max(row.calibrated.estimate for row in rows if row.metric == "token_levenshtein")
+def test_headline_counts_many_pairs(data):
+    """Of more than three pairs the headline counts those whose interval lies above 0."""
+    found = said(data)
 
-    assert said.done == "2 models on 3 benchmarks with 60 samples: 6,462 of 6,480 planned answers."
-    assert said.found[0].startswith("6 of 6 pairs of model and benchmark are sensitive")
-    assert f"codellama-13b on quixbugs (rename): {largest:.2f}" in said.found[0]
-    assert said.found[1].startswith("In 4 of 6 pairs with controls the items fall further")
+    assert found.done == "2 models on 3 benchmarks with 60 samples: 6,462 of 6,480 planned answers."
+    falls, contrasts, recalls = (sentence.replace("\u00a0", " ") for sentence in found.found)
+    assert falls.startswith(
+        "4 of 6 pairs of model and benchmark are sensitive: the 95 % interval of their mean fall "
+        "lies above 0 (4 of them after Holm's correction)"
+    )
+    assert falls.endswith(
+        "largest fall is that of codellama-13b on quixbugs (rename), 0.25 [0.22, 0.30] (n = 12)."
+    )
+    assert contrasts == (
+        "In 4 of 6 pairs the items' fall exceeds the controls', its 95 % interval above 0, most so "
+        "for codellama-13b on quixbugs (rename), by 0.25 [0.22, 0.30] (40 items, 20 controls); "
+        "“memorized” may be said of codellama-13b on mbpp (paraphrase), codellama-13b on quixbugs "
+        "(rename)."
+    )
+    assert recalls.startswith("In 4 of 6 pairs recall on the items exceeds the controls'")
+    assert re.search(r"of 72 items: \d+ falls and recalls, \d+ recalls only", recalls)
 
 
-def test_few_cells_are_named_one_by_one():
-    """Up to four cells each get a sentence; an interval around 0 is "not shown to be" sensitive."""
-    one = small()
+def test_headline_never_claims_with_controls_that_are_not_comparable(data):
+    """A note on the controls takes the strong word away, and the headline counts the notes."""
+    noted = [replace(c, note="controls not comparable: recall") for c in data.comparisons]
+    sentence = said(replace(data, comparisons=noted)).found[1]
+
+    assert "memorized" not in sentence
+    assert sentence.endswith(
+        "none meets all three conditions for saying more than “sensitive” (in 6 of 6 the controls "
+        "are not comparable)."
+    )
+
+
+def test_headline_shortens_a_long_list_of_claims(data):
+    """Of more than three pairs with the strong word, three are named and the others counted."""
+    above = [
+        comparison("memorization", "mean", definition, "token_levenshtein", place, 1)
+        for definition in ("calibrated", "own_fall", "retention", "recall")
+        for place in {(row.model, row.benchmark, row.task) for row in summary.rows(data)}
+    ]
+    sentence = said(replace(data, comparisons=above)).found[1]
+
+    assert sentence.endswith(" and 3 more.")
+
+
+def test_few_pairs_are_named_one_by_one():
+    """Up to three pairs are each named; an interval around 0 shows no fall."""
+    one = small(comparisons=[])
     falling, still = (
-        replace(
-            one,
-            sensitivities=[
-                replace(s, value=fall + 0.01 * int(s.sample_id[-1])) for s in one.sensitivities
-            ],
-        )
+        said(
+            replace(
+                one,
+                sensitivities=[
+                    replace(s, value=fall + 0.01 * int(s.sample_id[-1])) for s in one.sensitivities
+                ],
+            )
+        ).found
         for fall in (0.3, -0.3)
     )
-    falling, still = (headline(each, summary.rows(each)).found for each in (falling, still))
 
-    assert falling[0].startswith("m on humaneval (paraphrase) is sensitive: averaged over")
-    assert "is not shown to be sensitive" in still[0]
-    assert falling[1].startswith("Fall of the items minus fall of the controls: m on humaneval")
+    assert re.fullmatch(
+        r"Averaged over the altered levels, performance falls by 0\.\d\d.\[0\.\d\d,.0\.\d\d\] "
+        r"\(n.=.4\) for m on humaneval \(paraphrase\): sensitive\.",
+        falling[0],
+    )
+    assert still[0].endswith(": no fall shown.")
+    compared = said(small()).found
+    assert compared[1].startswith("The items' fall exceeds the controls' by ")
+    assert compared[2].startswith("Recall on the items exceeds the controls' by ")
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "told"),
     [
         ({"controls": frozenset()}, "There are no control items"),
         ({"comparisons": []}, "Items and controls have not been compared"),
+        ({"comparisons": []}, "Recall, the performance on the original items, lies between"),
         ({"sensitivities": []}, "There is nothing to report yet"),
+        ({"sensitivities": []}, "Recall is not known"),
     ],
-    ids=["no controls", "no comparisons", "no sensitivities"],
+    ids=["no controls", "no comparisons", "recall alone", "no sensitivities", "no recall"],
 )
-def test_headline_says_what_is_missing(changes, said):
-    """Where there is nothing to conclude from, the headline says so."""
-    one = small(**changes)
+def test_headline_says_what_is_missing(changes, told):
+    """Where there is nothing to conclude from, the headline says so, in three sentences."""
+    found = said(small(**changes)).found
 
-    assert any(said in sentence for sentence in headline(one, summary.rows(one)).found)
+    assert len(found) == 3
+    assert any(told in sentence for sentence in found)
 
 
-def test_no_finding_of_memory(page):
-    """The page never calls a model's knowledge of an item by the word METHOD 4 reserves."""
-    assert "memoriz" not in " ".join(Page(page).words).lower()
+def test_placebos_are_no_answer(data):
+    """A placebo's falls and contrasts are in the tables of the calibration and nowhere above."""
+    asked = {"paraphrase": "placebo"}
+
+    def renamed(records):
+        return [
+            replace(each, perturbation=asked.get(each.perturbation, each.perturbation))
+            for each in records
+        ]
+
+    placebo = replace(
+        data,
+        cells=renamed(data.cells),
+        sensitivities=renamed(data.sensitivities),
+        curves=renamed(data.curves),
+        comparisons=renamed(data.comparisons),
+    )
+    found = answer.findings(placebo, summary.rows(placebo))
+
+    assert {each.cell.benchmark for each in found} == {"quixbugs"}
+    assert "placebo" not in " ".join(said(placebo).found)
+    assert {each.cell.benchmark for each in corners.placed(placebo)} == {"quixbugs"}
 
 
 @pytest.mark.parametrize(
@@ -316,325 +393,147 @@ def test_long_texts_are_cut():
     assert shortened("x" * (SHOWN_CHARACTERS + 1200)).endswith("x\n… 1,200 more characters")
 
 
-# --- charts ---
+# --- tables ---
 
 
-def test_falloff_shows_means_with_t_bands(data):
-    """Each point is the mean of its level over the group's curves, with scipy's t interval."""
-    [found] = [
-        f
-        for f in falloffs(data, legend=False)
-        if f.cell == CellKey("codellama-13b", "mbpp", "paraphrase")
+def test_gate_takes_items_near_the_floor():
+    """Taken are samples whose mean over all levels is below the floor plus the gate's margin."""
+    one = small(comparisons=[])
+    low = {"humaneval/0", "humaneval/1"}
+    curves = [
+        replace(c, means=dict.fromkeys(c.means, 0.35 if c.sample_id in low else 0.8))
+        for c in one.curves
     ]
-    points = found.panel.spec["datasets"]["points"]
-    point = next(p for p in points if (p["group"], p["level"]) == ("controls", 3))
-    values = [
-        c.means[3]
-        for c in data.curves
-        if (c.model, c.benchmark, c.metric) == ("codellama-13b", "mbpp", "token_levenshtein")
-        and ("mbpp", c.sample_id) in data.controls
-    ]
-    around = stats.ttest_1samp(values, 0).confidence_interval()
-
-    assert len(points) == 12
-    assert (point["estimate"], point["low"], point["high"]) == pytest.approx(
-        (fmean(values), around.low, around.high)
-    )
-    assert found.panel.spec["datasets"]["floor"][0]["floor"] == 0.31
-
-
-def test_distribution_is_tukeys_box(data):
-    """Quartiles, median and whiskers are those of the values; every sample is a point."""
-    found = distributions(data, legend=False)[1]
-    sets = found.panels[0].spec["datasets"]
-    values = sorted(
+    table = checks.gated(replace(one, curves=curves))
+    kept = [
         s.value
-        for s in data.sensitivities
-        if (s.model, s.benchmark, s.metric, s.definition)
-        == ("qwen2.5-coder-14b", "quixbugs", "token_levenshtein", "calibrated")
-        and ("quixbugs", s.sample_id) not in data.controls
-    )
-    q1, q3 = stats.scoreatpercentile(values, 25), stats.scoreatpercentile(values, 75)
-    box = sets["boxes"][2]
-
-    assert (found.task, found.perturbation) == ("program_repair", "rename")
-    assert [
-        panel.name.removeprefix("distribution-program_repair-rename-") for panel in found.panels
-    ] == [
-        "calibrated",
-        "paper",
-        "paper-noise-floor",
-        "paper-excess",
+        for s in one.sensitivities
+        if (s.metric, s.definition) == ("token_levenshtein", "calibrated")
+        and s.sample_id not in low | {c for _, c in one.controls}
     ]
-    assert (box["q1"], box["q3"]) == pytest.approx((q1, q3))
-    assert box["low"] == min(v for v in values if v >= q1 - 1.5 * (q3 - q1))
-    assert box["high"] == max(v for v in values if v <= q3 + 1.5 * (q3 - q1))
-    assert sorted(p["value"] for p in sets["points"] if abs(p["y"] - box["y"]) < 6) == values
+    items, controls = ([*row] for row in table.rows)
+
+    assert (items[3:5], items[6]) == (["items", 4], 2)
+    assert items[7][0] == pytest.approx(fmean(kept))
+    assert controls[5] == controls[7]
+    assert not checks.gated(replace(one, cells=[replace(one.cells[0], floor={})])).rows
 
 
-def test_full_panels_show_evenly_spaced_ranks():
-    """A panel never shows more points than its limit, and always both ends of a box."""
-    many = synthetic(
-        models=("m",),
-        tasks={"mbpp": "code_generation"},
-        n_items=900,
-        n_controls=0,
-        metrics=["levenshtein"],
-    )
-    sets = distributions(many, legend=False)[0].panels[0].spec["datasets"]
-    values = [s.value for s in many.sensitivities if s.definition == "calibrated"]
-    shown = [point["value"] for point in sets["points"]]
+def test_both_treatments_stand_side_by_side():
+    """The falls with what was not answered left out and as 0 are each the mean of their own."""
+    one = small(comparisons=[])
+    shown = [s for s in one.sensitivities if s.definition == "calibrated"]
+    zero = [replace(s, value=s.value - 0.1) for s in shown]
+    table = checks.treatments(replace(one, treatment="exclude", treated_otherwise=zero))
+    turned = checks.treatments(replace(one, treatment="zero", treated_otherwise=zero))
 
-    assert len(shown) == MAX_POINTS
-    assert (min(shown), max(shown)) == (min(values), max(values))
+    for row in table.rows:
+        assert row[7][0] == pytest.approx(row[5][0] - 0.1)
+        assert row[4] == row[6]
+    assert [row[5] for row in turned.rows] == [row[7] for row in table.rows]
+    assert not checks.treatments(one).rows
 
 
-def test_charts_are_valid_vega_lite():
-    """Altair's schema accepts every specification as it is drawn."""
-    data = small()
-    panels = [falloffs(data, legend=True)[0].panel, distributions(data, legend=True)[0].panels[0]]
-
-    for panel in panels:
-        alt.LayerChart.from_dict(panel.spec).to_dict()
-
-
-def test_log_probabilities_have_a_scale_of_their_own():
-    """Curves far outside [0, 1] are not squeezed into the scale of performances."""
-    one = small()
-    curves = [replace(c, means={k: v - 40 for k, v in c.means.items()}) for c in one.curves]
-    no_floor = replace(one.cells[0], floor={})
-    [found] = falloffs(replace(one, curves=curves, cells=[no_floor]), legend=False)
-
-    assert re.search(r">\u221239\.\d<|>\u221240\.\d<|>\u221239<|>\u221240<", svg(found.panel))
-
-
-def test_inline_drawing_tells_its_values(data):
-    """A drawing in the page names its values in titles, holds no identifier and says what it is."""
-    panel = falloffs(data, legend=False)[0].panel
-    root = ET.fromstring(inline(panel))
-
-    assert root.attrib["role"] == "img"
-    assert root.attrib["aria-label"] == panel.description
-    assert panel.spec["datasets"]["points"][3]["told"] in [t.text for t in root.iter("title")]
-    assert not [e for e in root.iter() if "id" in e.attrib or "{" in e.tag]
-
-
-def test_figures_are_written_in_three_formats(tmp_path):
-    """Every chart becomes an SVG, a PDF and a PNG; names that collide are told apart."""
-    tasks = {"a b": "code_generation", "a_b": "code_generation"}
-    paths = figures(synthetic(models=("m",), tasks=tasks, n_items=3), tmp_path / "new")
-
-    assert sorted(paths) == sorted((tmp_path / "new").iterdir())
-    assert len(paths) == (2 + 4) * 3
-    heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
-    assert all(path.read_bytes().startswith(heads[path.suffix]) for path in paths)
-
-
-# --- page ---
-
-
-def test_page_loads_nothing(page):
-    """No attribute, style or script of the page points outside of it."""
-    attributes = [
-        (name, value)
-        for _, attrs in Page(page).elements
-        for name, value in attrs.items()
-        if name in {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background"}
+def test_placebo_stands_beside_the_perturbation():
+    """The placebo's falls are in one row with those of the same model, benchmark and group."""
+    one = small(comparisons=[])
+    asked = [
+        replace(s, perturbation="placebo", value=s.value / 10)
+        for s in one.sensitivities
+        if s.definition == "calibrated"
     ]
-
-    assert {name for name, _ in attributes} == {"href"}
-    assert all(value.startswith("#") or value == "data:," for _, value in attributes)
-    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|import\(|https?:", page)
-
-
-def test_page_allows_one_script_and_no_request(page):
-    """The content security policy names the hash of the page's own script and nothing else."""
-    elements = Page(page).elements
-    [policy] = [a["content"] for tag, a in elements if a.get("http-equiv")]
-
-    assert re.match(r"default-src 'none'; .*script-src 'sha256-[\w+/=]+';", policy)
-    assert sum(tag == "script" for tag, _ in elements) == 1
-
-
-def test_same_data_same_bytes():
-    """The page is a function of the data alone: not of a clock, nor of the order of records."""
-    data = small()
-    page = render(data)
-    shuffled = replace(
-        data,
-        cells=data.cells[::-1],
-        sensitivities=data.sensitivities[::-1],
-        curves=data.curves[::-1],
+    with_placebo = replace(
+        one,
+        cells=[*one.cells, replace(one.cells[0], perturbation="placebo")],
+        sensitivities=[*one.sensitivities, *asked],
     )
+    table = checks.placebos(summary.rows(with_placebo))
 
-    assert render(data) == page
-    assert render(shuffled) == page
-
-
-def test_page_shows_what_there_is(data, page):
-    """Every model, benchmark, setting, definition of a family and sample is on the page."""
-    words = " ".join(Page(page).words)
-
-    for said in ("qwen2.5-coder-14b", *TASKS, *data.info, *data.info.values(), data.title):
-        assert said in words
-    assert "confirmatory, family of 6" in re.sub(r"\s+", " ", words)
-    assert "The 10 most sensitive samples" in words
-    assert "timeout 2, context_overflow 1" in words
-    assert "7% · 14% · 21% · 28% · 35%" in words
-    assert "20 (8)" in words
-    assert page.count("<svg") == 2 * 3 + 2 * 4
-    assert "<del>Write a function </del><ins>Implement </ins>" in page
-    assert words.count("Which benchmarks stand out") == 1
-
-
-def test_correction_is_named_where_it_is_known():
-    """A family says how its p-values were adjusted."""
-    one = small(corrections={("memorization", "mean"): "holm"})
-
-    assert re.search(r"confirmatory, family of 1, holm<", render(one))
-
-
-def hostile(text):
-    """Return data in which every string a model, a benchmark or a user chooses is ``text``."""
-    one = small()
-    names = {
-        "model": text,
-        "benchmark": text,
-        "sample_id": text,
-        "perturbation": text,
-        "metric": text,
-    }
-    shown = example(0, text)
-    levels = [
-        replace(
-            level, prompt=text, reference=text, answers=[(text, None, text), (None, None, text)]
-        )
-        for level in shown.levels
+    assert [row[:4] for row in table.rows] == [
+        ["m", "humaneval", "paraphrase", "items"],
+        ["m", "humaneval", "paraphrase", "controls"],
     ]
-    renamed = replace(
-        one.cells[0],
-        model=text,
-        benchmark=text,
-        perturbation=text,
-        failed={text: 1},
-        rejected={text: 2},
-        floor={text: 0.2},
+    assert all(row[5][0] == pytest.approx(row[4][0] / 10) for row in table.rows)
+
+
+def test_run_is_told_without_json(data):
+    """Settings, servers, versions, dates, commits and hashes are words; unknown facts stay."""
+    settings, models, benchmarks = run.tables(data)
+    told = dict(settings.rows)
+
+    assert told["Asked"] == "2025-11-28 09:30 UTC to 2025-11-29 11:59 UTC"
+    assert told["Report of"] == "2025-11-29 12:00 UTC"
+    assert told["Sampling"] == "temperature 0.3, top_p 0.5, max_tokens 1024"
+    assert (told["Metrics"], told["note"]) == ("token_levenshtein, levenshtein", "a pilot")
+    assert models.rows == [
+        [
+            "codellama-13b",
+            "codellama/CodeLlama-13b-hf",
+            "completions",
+            "chat_template_kwargs (thinking False)",
+            "http://gpu1:8000/v1",
+            "vllm 0.11.0",
+            16384,
+            "top_k 20",
+        ]
+    ]
+    assert benchmarks.rows[0] == [
+        "humaneval",
+        "code generation",
+        "paraphrase",
+        20,
+        8,
+        "openai/openai_humaneval 7dce6050",
+        "8b1f3a52c0",
+        "too long 2",
+    ]
+    assert not [cell for row in settings.rows for cell in row if re.search(r"[{}\[\]]", str(cell))]
+
+
+def test_run_survives_facts_of_another_form():
+    """What is no JSON, or not in the form of today, is shown as it is."""
+    odd = {"settings": "{broken", "server/m/u": "text", "benchmark/humaneval": "[1]", "x": "{1"}
+    settings, models, benchmarks = run.tables(small(info=odd, created="today"))
+
+    assert dict(settings.rows)["x"] == "{1"
+    assert dict(settings.rows)["Report of"] == "today"
+    assert models.rows == []
+    assert benchmarks.rows[0][5:] == [None, None, written.MISSING]
+
+
+# --- files ---
+
+
+def test_tables_are_written_as_csv_in_full_precision(data, tmp_path):
+    """Every table is a file; an interval fills three columns and loses no digit."""
+    paths = files.write_csv(data, tmp_path / "new")
+    names = {path.stem for path in paths}
+    lines = (tmp_path / "new" / "answer.csv").read_text(encoding="utf-8").splitlines()
+    head, first = (line.split(",") for line in lines[:2])
+    row = dict(zip(head, first, strict=True))
+    found = answer.findings(data, summary.rows(data))[0]
+
+    assert {"answer", "summary-token_levenshtein", "comparisons", "corners", "gate"} <= names
+    assert {"answers", "edits", "run", "models", "benchmarks"} <= names
+    assert float(row["fall_low"]) == found.fall.low
+    comparisons = (tmp_path / "new" / "comparisons.csv").read_text(encoding="utf-8")
+    assert comparisons.count("\n") == 1 + len(data.comparisons)
+
+
+def test_markdown_escapes_what_markdown_would_obey():
+    """Signs of Markdown and HTML in a name are shown; every row has as many cells as the head."""
+    odd = "a|b_*c*<i>`d`[e]"
+    named = [replace(each, model=odd) for each in small().sensitivities]
+    one = small(
+        cells=[replace(small().cells[0], model=odd)],
+        sensitivities=named,
+        curves=[],
+        comparisons=[],
+        examples=[],
     )
-    comparison = replace(
-        one.comparisons[0], question=text, subject=text, context=text, metric=text, definition=text
-    )
-    return ReportData(
-        title=text,
-        created=text,
-        info={text: text},
-        cells=[renamed],
-        controls=frozenset(),
-        sensitivities=[replace(s, **names) for s in one.sensitivities],
-        curves=[replace(c, **names) for c in one.curves],
-        comparisons=[comparison],
-        examples=[replace(shown, **names, levels=levels)],
-        corrections={(text, text): text},
-    )
+    shown = files.markdown(one)
+    table = shown.split("\n\n")[1].splitlines()
 
-
-def test_hostile_text_is_only_text():
-    """Markup, NUL, half surrogates and reversing marks from outside become visible signs."""
-    html = render(hostile(HOSTILE))
-    parsed = Page(html)
-    words = "".join(parsed.words)
-
-    html.encode()
-    assert sum(tag == "script" for tag, _ in parsed.elements) == 1
-    assert "img" not in {tag for tag, _ in parsed.elements}
-    assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
-    assert not re.search("[\0\x1b\u202e\ud835]", html)
-    assert "<script>window.pwned=1</script>" in words
-    assert "⟨U+0000⟩⟨U+D835⟩⟨U+202E⟩abc⟨U+001B⟩[31m" in words
-
-
-def test_hostile_names_make_valid_figures(tmp_path):
-    """Figures of hostile names are well-formed files inside their folder."""
-    paths = figures(hostile(HOSTILE + "/../.."), tmp_path)
-
-    assert {path.parent for path in paths} == {tmp_path}
-    for path in paths:
-        if path.suffix == ".svg":
-            ET.parse(path)
-
-
-ONE_LEVEL = Curve(
-    model="m",
-    benchmark="humaneval",
-    sample_id="humaneval/0",
-    perturbation="paraphrase",
-    metric="token_levenshtein",
-    means={0: 0.5},
-)
-BROKEN = replace(ONE_LEVEL, means={0: float("nan")})
-NAN = Sensitivity(
-    model="m",
-    benchmark="humaneval",
-    sample_id="humaneval/0",
-    perturbation="paraphrase",
-    metric="token_levenshtein",
-    definition="calibrated",
-    value=float("nan"),
-    n_levels=0,
-    noise_floor=None,
-    excess=float("nan"),
-    answer_noise_p=None,
-    control_p=None,
-)
-LONE = [cell("m", "humaneval", "code_generation", "paraphrase", 1, 0, 0)]
-
-
-@pytest.mark.parametrize(
-    ("poor", "said"),
-    [
-        (without_anything(), "Nothing has been run"),
-        (without_anything(cells=LONE), "No sample has been scored"),
-        (without_anything(cells=LONE, curves=[ONE_LEVEL]), "No sample has a sensitivity"),
-        (without_anything(cells=LONE, curves=[replace(ONE_LEVEL, means={})]), "No sample has been"),
-        (without_anything(cells=LONE, curves=[BROKEN]), "No sample has been scored"),
-        (without_anything(cells=LONE, sensitivities=[NAN]), "nothing to report yet"),
-        (
-            without_anything(cells=LONE, sensitivities=[replace(NAN, value=0.2)]),
-            "is not shown to be sensitive",
-        ),
-        (small(controls=frozenset()), "There are no control items"),
-        (small(comparisons=[]), "There is nothing to compare"),
-        (small(examples=[replace(example(0, "m"), levels=[])]), "The 1 most sensitive sample<"),
-        (small(examples=[example(0, "m", levels=1)]), "Level 0"),
-        (
-            small(cells=[replace(small().cells[0], edit_shares={}, failed={}, rejected={})]),
-            "\u2013",
-        ),
-    ],
-    ids=[
-        "nothing",
-        "no answers",
-        "one level",
-        "no level",
-        "no mean",
-        "not a number",
-        "one sample",
-        "no controls",
-        "no comparisons",
-        "example without levels",
-        "example of one level",
-        "no bookkeeping",
-    ],
-)
-def test_poor_data_still_make_a_page(poor, said):
-    """A run with hardly anything in it has a report that says what is missing."""
-    assert said in render(poor)
-
-
-def test_example_without_answers_says_so():
-    """A level without slots, and one without answer texts at level 0, are shown as such."""
-    shown = example(0, "m")
-    first, second = replace(shown.levels[0], answers=[]), shown.levels[1]
-    html = render(small(examples=[replace(shown, levels=[first, second])]))
-
-    assert "No answers." in html
-    assert "8 \u00d7 answered" in html
+    assert table[2].startswith("| a\\|b\\_\\*c\\*&lt;i>\\`d\\`\\[e\\] | humaneval |")
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {16}
+    assert "exploratory" not in files.markdown(synthetic(n_items=3, n_controls=2))

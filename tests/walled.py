@@ -18,7 +18,7 @@ else:
 needs_wall = pytest.mark.skipif(bool(NO_WALL), reason=NO_WALL or "a wall holds")
 needs_java = pytest.mark.skipif(shutil.which("javac") is None, reason="there is no JDK here")
 
-QUICK = Limits(wall_s=1.0)
+QUICK = Limits(wall_s=0.5)
 CASES = [([1, 2, 3], 6), ([], 0), ([5, -5, 7], 7)]
 CALLS = {"kind": "calls", "cases": [{"args": [xs], "expected": total} for xs, total in CASES]}
 CHECK = {

@@ -99,8 +99,10 @@ def report(
     db: Database,
     out: Annotated[Path, typer.Option("-o", "--out", help="The page.")] = Path("report.html"),
     figures: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="A file for the tables.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="A folder for the tables.")] = None,
 ) -> None:
-    """Write one self-contained HTML file, and the figures as PDF, SVG and PNG.
+    """Write one self-contained HTML file; figures as PDF, SVG and PNG; tables for papers.
 
     Example: memoprobe report memoprobe.db -o report.html --figures figures
     """
@@ -111,9 +113,8 @@ def report(
         data = present.report_data(store, db.stem)
     present.write(out, page.render(data))
     typer.echo(str(out))
-    if figures is not None:
-        for path in present.write_figures(data, figures):
-            typer.echo(str(path))
+    for path in present.write_beside(data, figures=figures, markdown=markdown, csv=csv):
+        typer.echo(str(path))
 
 
 @app.command()

@@ -84,8 +84,11 @@ def paraphrase(
 
 
 def said(text: str) -> tuple[str, ...]:
-    """Return what makes two texts the same to a reader: words and marks, not case or layout."""
-    return tuple(words(text.casefold()))
+    """Return what makes two texts the same to a reader: no case, layout or punctuation."""
+    return tuple(word for word in words(text.casefold()) if word not in _PUNCTUATION)
+
+
+_PUNCTUATION = frozenset(".,;:!?\"'`()-’“”")
 
 
 def _passed(

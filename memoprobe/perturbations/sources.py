@@ -20,6 +20,7 @@ from memoprobe.records import Sample
 Rewordings = Callable[[Sequence[str], int], Sequence[Sequence[str | Rejected]]]
 """Give each of some sentences rewordings of its own; the number, from 0, is that of the draw."""
 
+_ITEM = re.compile(r"[-*•>#]+\s+")  # the mark of a list's item, a quotation or a heading
 _QUOTES = (("\"'“`", "\"'”`"), ("*", "*"))
 
 
@@ -103,11 +104,12 @@ def _gated(
 
 
 def _finished(original: str, new: str) -> str:
-    """Return a rewording on one line, without quotation marks around it, ended as the original.
+    """Return a rewording on one line, without marks around it, ended as the original.
 
-    Models quote what they reword, and drop its full stop.
+    Models quote what they reword, list it, and drop its full stop.
     """
     new = " ".join(new.split())
+    new = new if _ITEM.match(original) else _ITEM.sub("", new, count=1)
     for opening, closing in _QUOTES:
         if len(new) > 1 and new[0] in opening and new[-1] in closing and original[0] != new[0]:
             new = new.strip(opening + closing).strip()

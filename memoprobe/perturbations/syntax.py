@@ -352,17 +352,18 @@ def graded(
 
 
 def _sound(
-    units: Sequence[Unit], attempt: Callable[[Sequence[Unit]], tuple[str, bool]]
+    units: Sequence[Unit],
+    attempt: Callable[[Sequence[Unit]], tuple[str, bool]],
+    kept: Sequence[Unit] = (),
 ) -> list[Unit]:
-    """Return the units that hold together, found by halving where not all of them do."""
-    if not units or attempt(units)[1]:
-        return list(units)
+    """Return ``kept`` and those of the units that hold beside it, found by halving."""
+    together = [*kept, *units]
+    if not units or attempt(together)[1]:
+        return together
     if len(units) == 1:
-        return []
+        return list(kept)
     middle = len(units) // 2
-    first, second = _sound(units[:middle], attempt), _sound(units[middle:], attempt)
-    together = [*first, *second]
-    return together if attempt(together)[1] else first
+    return _sound(units[middle:], attempt, _sound(units[:middle], attempt, kept))
 
 
 def shuffled(units: Sequence[Unit], rng: random.Random) -> list[Unit]:

@@ -56,7 +56,8 @@ def choose(
     found = []
     for cell in cells:
         flaws = counts.flaws(store, cell)
-        for sample_id, reasons in _chosen(cell, values[cell], flaws, limit).items():
+        chosen = _chosen(cell, values[cell], flaws, limit)
+        for rank, (sample_id, reasons) in enumerate(chosen.items()):
             sample = samples[cell.benchmark, sample_id]
             interface = models[cell.model]["interface"]
             found.append(
@@ -65,6 +66,7 @@ def choose(
                     sample_id=sample_id,
                     metric=metric or "",
                     control=sample.control,
+                    rank=rank,
                     reasons=reasons,
                     flaws=flaws.get(sample_id, {}),
                     values=values[cell].get(sample_id, {}),

@@ -120,7 +120,7 @@ def report_data(store: Store, title: str, *, examples: bool = True) -> ReportDat
     treatment, others = _treatments(store)
     return ReportData(
         title=title,
-        created=datetime.now(UTC).isoformat(timespec="minutes"),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
         info=info,
         cells=list(_cells(store, samples)),
         controls=frozenset(key for key, sample in samples.items() if sample.control),
@@ -249,19 +249,40 @@ def models(name: str | None) -> list[dict[str, Any]]:
     return [{key: getattr(each, key) for key in shown} for each in chosen]
 
 
-def write_figures(data: ReportData, folder: Path) -> list[Path]:
-    """Write the figures of a report and return their paths.
+def write_beside(
+    data: ReportData,
+    *,
+    figures: Path | None = None,
+    markdown: Path | None = None,
+    csv: Path | None = None,
+) -> Iterator[Path]:
+    """Write what is wanted beside a report and yield the paths.
+
+    Args:
+        data: What the report is made of.
+        figures: The folder of the charts.
+        markdown: The file of the tables as Markdown.
+        csv: The folder of the tables as CSV, in full precision.
 
     Raises:
         ConfigError: They cannot be written.
     """
-    from memoprobe.report import figures  # Altair takes a second to import
+    from memoprobe.report import figures as charts  # Altair takes a second to import
+    from memoprobe.report import files
 
-    try:
-        return figures.write(data, folder)
-    except OSError as error:
-        msg = f"{folder}: figures cannot be written: {error.strerror or error}"
-        raise ConfigError(msg) from error
+    if markdown is not None:
+        write(markdown, files.markdown(data))
+        yield markdown
+    for folder, write_all, what in (
+        (figures, charts.write, "figures"),
+        (csv, files.write_csv, "tables"),
+    ):
+        if folder is not None:
+            try:
+                yield from write_all(data, folder)
+            except OSError as error:
+                msg = f"{folder}: {what} cannot be written: {error.strerror or error}"
+                raise ConfigError(msg) from error
 
 
 def write(path: Path, text: str) -> None:

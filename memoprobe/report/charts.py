@@ -20,6 +20,10 @@ GROUPS: tuple[Group, ...] = ("items", "controls")
 COLOURS: dict[Group, str] = {"items": "#0072b2", "controls": "#d55e00"}  # Okabe and Ito
 INK, MUTED, GRID = "#1f2328", "#59636e", "#e3e6ea"
 
+COLUMN, BOTH_COLUMNS = 240, 504
+"""Widths of one and of both columns of a paper, in points: 3.33 and 7 inches."""
+
+_FITS = 4 / 3  # how much wider a drawing may be than a column: words stay at 7.5 points and more
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH = 48  # of one part; four make a name that every file system takes
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
@@ -115,12 +119,16 @@ def svg(drawn: Panel) -> str:
 
 
 def save(drawn: Panel, stem: Path) -> list[Path]:
-    """Write a panel as SVG, PDF and PNG beside one another and return the three paths."""
+    """Write a panel as SVG, PDF and PNG beside one another and return the three paths.
+
+    As wide as ``COLUMN`` points, or up to ``BOTH_COLUMNS``.
+    """
     document = svg(drawn)
+    # What vl-convert calls a pixel is a point of the PDF, and of the 72 an inch of the PNG.
     contents = {
-        ".svg": document.encode(),
-        ".pdf": vl_convert.svg_to_pdf(document),
-        ".png": vl_convert.svg_to_png(document, ppi=300),
+        ".svg": _sized(document, "pt").encode(),
+        ".pdf": vl_convert.svg_to_pdf(_sized(document, "")),
+        ".png": vl_convert.svg_to_png(_sized(document, ""), ppi=300),
     }
     paths = []
     for suffix, content in contents.items():
@@ -128,3 +136,15 @@ def save(drawn: Panel, stem: Path) -> list[Path]:
         path.write_bytes(content)
         paths.append(path)
     return paths
+
+
+def _sized(document: str, unit: str) -> str:
+    """Return a drawing of the width it has in a paper; it is never blown up."""
+
+    def resized(found: re.Match[str]) -> str:
+        width, height = float(found[1]), float(found[2])
+        wanted = COLUMN if width <= _FITS * COLUMN else BOTH_COLUMNS
+        scale = min(1.0, wanted / width)
+        return f'width="{width * scale:g}{unit}" height="{height * scale:g}{unit}"'
+
+    return re.sub(r'width="([\d.]+)" height="([\d.]+)"', resized, document, count=1)

@@ -164,7 +164,7 @@ def _drawing(n_lanes: int, *, legend: bool) -> Drawing:
             description="told:N",
         ),
         named("names")
-        .mark_text(align="right", color=INK, fontSize=10.5, limit=150)
+        .mark_text(align="right", color=INK, fontSize=10.5, limit=200)
         .encode(x=alt.value(-6), y=y, text="name:N", description="name:N"),
     ]
     return drawing(layers, width=_PLOT, height=height)

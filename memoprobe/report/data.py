@@ -72,6 +72,7 @@ class Example:
     perturbation: str
     metric: str
     control: bool
+    rank: int  # among the samples chosen of its cell: the last ones may be left out
     reasons: tuple[str, ...]  # why it is shown: "most sensitive", "random", "flagged"
     flaws: Mapping[str, int]  # state or kind of failure -> answers that are none
     values: Mapping[str, float]  # definition -> sensitivity; empty with too few levels

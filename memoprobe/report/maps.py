@@ -25,7 +25,7 @@ from memoprobe.report.charts import (
 )
 from memoprobe.report.text import interval, number, p_value, visible
 
-_WIDTH, _HEIGHT, _LABELS = 56, 20, 112  # pixels: a cell, and the names beside it
+_WIDTH, _HEIGHT, _LABELS = 56, 20, 220  # pixels: a cell, and the names beside it
 _STRONGEST = 0.55  # opacity: the number stays readable on it
 
 
@@ -89,7 +89,7 @@ def _panel(quantity: Quantity, pairs: Sequence[tuple[Finding, _Value]]) -> Panel
     ]
     told = "; ".join(cell["told"] for cell in cells)
     names = [
-        {"y": (row + 0.5) * _HEIGHT, "name": visible(f"{benchmark} · {perturbation}")}
+        {"y": (row + 0.5) * _HEIGHT, "name": visible(f"{benchmark} ({perturbation})")}
         for row, (benchmark, perturbation) in enumerate(lanes)
     ]
     return Panel(
@@ -97,7 +97,7 @@ def _panel(quantity: Quantity, pairs: Sequence[tuple[Finding, _Value]]) -> Panel
         visible(f"{quantity.title}: {told}."),
         filled(
             _drawing(len(models), len(lanes)),
-            {"text": quantity.title, "dx": -_LABELS},
+            {"text": quantity.title, "frame": "bounds"},
             {"cells": cells, "benchmarks": names, "models": list(_heads(models))},
         ),
     )

@@ -54,6 +54,7 @@ def render(data: ReportData) -> str:
         script=Markup(script),
         script_hash=f"'sha256-{digest}'",
         max_points=MAX_POINTS,
+        created=run.minute(data.created),
         **_found(data),
         **_drawn(data),
     )
@@ -64,6 +65,7 @@ def _found(data: ReportData) -> dict[str, Any]:
     findings = answer.findings(data, rows)
     placed = corners.placed(data)
     compared = families.families(data)
+    listed = samples.as_data(data.examples)
     return {
         "headline": headline(data, rows, findings, placed),
         "answer": answer.table(findings),
@@ -86,7 +88,8 @@ def _found(data: ReportData) -> dict[str, Any]:
         "gate": checks.GATE,
         "edits": checks.edits(data),
         "bookkeeping": checks.bookkeeping(data),
-        "samples_data": embedded(samples.as_data(data.examples)),
+        "samples_data": embedded(listed),
+        "n_left_out": len(data.examples) - len(listed),
         "runs": run.tables(data),
     }
 

@@ -36,7 +36,7 @@ def _settings(data: ReportData, info: Mapping[str, Any], settings: Mapping[str, 
         "Study": info.get("study"),
         "memoprobe": info.get("memoprobe_version"),
         "Asked": _dates(info),
-        "Report of": data.created,
+        "Report of": minute(data.created),
         "Sampling": _listed(sampling),
         "Seed": settings.get("seed"),
         "Levels": settings.get("levels"),
@@ -68,8 +68,14 @@ def _settings(data: ReportData, info: Mapping[str, Any], settings: Mapping[str, 
 
 def _dates(info: Mapping[str, Any]) -> str | None:
     """Return from when to when a run asked, to the minute."""
-    ends = [str(info[name])[:16].replace("T", " ") for name in ("started", "ended") if name in info]
+    ends = [minute(str(info[name])) for name in ("started", "ended") if name in info]
     return " to ".join(dict.fromkeys(ends)) or None
+
+
+def minute(moment: str) -> str:
+    """Return a moment in ISO 8601 as people write it: ``2026-11-29 23:53 UTC``."""
+    zone = " UTC" if moment.endswith("+00:00") else moment[16:]
+    return f"{moment[:10]} {moment[11:16]}{zone}" if moment[10:11] == "T" else moment
 
 
 def _speed(value: str | None) -> str | None:

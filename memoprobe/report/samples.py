@@ -4,26 +4,45 @@ A difference is a list of runs: a number n keeps the next n characters of the te
 -n drops them, a string is new. Characters are UTF-16 code units, as JavaScript counts them.
 """
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memoprobe.report.data import Example, ExampleAnswer, ExampleLevel
 from memoprobe.report.diffs import segments, shortened
 from memoprobe.report.text import visible
 
+MAX_BYTES = 4_000_000
+"""How large all samples together may be; of those of a cell the last chosen are left out."""
+
+MOST_ANSWERS = 6
+"""How many different answers one level shows; the rest is counted."""
+
 Runs = list[int | str]
 
 
-def as_data(examples: Sequence[Example]) -> list[dict[str, Any]]:
-    """Return the samples as the page's script reads them."""
-    return [_sample(example) for example in examples]
+def as_data(examples: Sequence[Example], max_bytes: int = MAX_BYTES) -> list[dict[str, Any]]:
+    """Return the samples as the page's script reads them, in the order that they came in."""
+    kept = {}
+    size = 0
+    for place, example in sorted(enumerate(examples), key=lambda pair: pair[1].rank):
+        found = _sample(example)
+        size += len(json.dumps(found, separators=(",", ":")))
+        if size > max_bytes:
+            break
+        kept[place] = found
+    return [found for _, found in sorted(kept.items())]
 
 
 def _sample(example: Example) -> dict[str, Any]:
     first = example.levels[0] if example.levels else None
     prompt = _shown(first.prompt) if first else ""
     answer = _commonest(first) if first else ""
+    answers = [each for level in example.levels for each in level.answers]
+    metrics = sorted({name for each in answers for name, _ in each.scores})
+    texts: dict[str, int] = {}
+    levels = [_level(level, prompt, metrics, texts) for level in example.levels]
     return {
         "model": visible(example.model),
         "benchmark": visible(example.benchmark),
@@ -38,7 +57,9 @@ def _sample(example: Example) -> dict[str, Any]:
         "prompt": prompt,
         "answer": answer,
         "reference": _reference(example),
-        "levels": [_level(level, prompt, answer) for level in example.levels],
+        "metrics": [visible(name) for name in metrics],
+        "texts": [runs(answer, text) for text in texts],
+        "levels": levels,
     }
 
 
@@ -57,26 +78,31 @@ def _commonest(level: ExampleLevel) -> str:
     return _shown(texts.most_common(1)[0][0]) if texts else ""
 
 
-def _level(level: ExampleLevel, prompt: str, answer: str) -> dict[str, Any]:
+def _level(
+    level: ExampleLevel, prompt: str, metrics: Sequence[str], texts: dict[str, int]
+) -> dict[str, Any]:
+    equal = Counter(level.answers).most_common()
     return {
         "level": level.level,
         "edits": level.edit_share,
         "mean": level.mean,
         "prompt": runs(prompt, _shown(level.prompt)),
         "answers": [
-            {**_answer(each, answer), "times": times}
-            for each, times in Counter(level.answers).most_common()
+            [times, *_answer(each, metrics, texts)] for each, times in equal[:MOST_ANSWERS]
         ],
+        "more": sum(times for _, times in equal[MOST_ANSWERS:]),
     }
 
 
-def _answer(each: ExampleAnswer, answer: str) -> dict[str, Any]:
-    return {
-        "state": visible(each.state),
-        "scores": {visible(name): value for name, value in each.scores},
-        "verdict": each.verdict and visible(each.verdict),
-        "text": None if each.text is None else runs(answer, _shown(each.text)),
-    }
+def _answer(
+    each: ExampleAnswer, metrics: Sequence[str], texts: dict[str, int]
+) -> Iterator[int | str | list[float | None] | None]:
+    """Yield an answer's state, its scores by metric, the number of its text, and its verdict."""
+    scores = dict(each.scores)
+    yield visible(each.state)
+    yield [scores.get(name) for name in metrics]
+    yield None if each.text is None else texts.setdefault(_shown(each.text), len(texts))
+    yield each.verdict and visible(each.verdict)
 
 
 def runs(before: str, after: str) -> Runs:

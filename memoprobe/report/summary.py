@@ -152,7 +152,7 @@ def tables(summary: Sequence[SummaryRow]) -> list[Table]:
     return [
         Table(
             name=f"summary-{metric}" if metric else "not-scored",
-            title=metric or "nothing scored",
+            title=f"Summary by {metric}" if metric else "Nothing scored",
             columns=COLUMNS,
             rows=[_values(row) for row in same],
         )

@@ -113,18 +113,22 @@ const listed = (pairs, digits) => Object.entries(pairs)
   .map(([name, value]) => `${name} ${digits === undefined ? value : fixed(value, digits)}`)
   .join(", ");
 
-function answerOf(sample, answer) {
-  const told = [answer.verdict && `tests: ${answer.verdict}`, listed(answer.scores, 2)];
-  const head = make("h4", {}, `${answer.times} × ${answer.state} `,
-    make("span", { className: "aside" }, told.filter(Boolean).join(" · ")));
-  return answer.text === null ? [head] : [head, difference(sample.answer, answer.text)];
+function answerOf(sample, [times, state, scores, text, verdict]) {
+  const told = sample.metrics.map((name, place) => [name, scores[place]])
+    .filter(([, score]) => score !== null)
+    .map(([name, score]) => `${name} ${fixed(score, 2)}`);
+  if (verdict) told.unshift(`tests: ${verdict}`);
+  const head = make("h4", {}, `${times} × ${state} `,
+    make("span", { className: "aside" }, told.join(" · ")));
+  return text === null ? [head] : [head, difference(sample.answer, sample.texts[text])];
 }
 
 function levelOf(sample, level, isOpen) {
-  const n = level.answers.reduce((sum, answer) => sum + answer.times, 0);
+  const n = level.answers.reduce((sum, [times]) => sum + times, level.more);
   const told = `mean ${fixed(level.mean, 2)}, ${n} answer${n === 1 ? "" : "s"}, `
     + `${(100 * level.edits).toFixed(0)}% edited`;
   const answers = level.answers.flatMap((answer) => answerOf(sample, answer));
+  if (level.more) answers.push(make("p", { className: "note" }, `and ${level.more} others`));
   return make("details", { open: isOpen },
     make("summary", {}, `Level ${level.level} `, make("span", { className: "aside" }, told)),
     make("h4", {}, "Prompt"), difference(sample.prompt, level.prompt),
