@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from memoprobe import languages
 from memoprobe.languages import Statement
-from memoprobe.records import ANSWERED_WITH_CODE, Interface, Sample, Variant
+from memoprobe.records import ANSWERED_WITH_CODE, TEXT_SLOT, Interface, Sample, Variant
 
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$", re.MULTILINE
@@ -96,6 +96,15 @@ def reference_code(sample: Sample) -> str | None:
     if sample.reference is None or sample.task not in ANSWERED_WITH_CODE:
         return sample.reference and sample.reference.strip()
     return _own_part(languages.tidy(sample.reference), sample, "whole", first=False)
+
+
+def program(code: str, sample: Sample) -> str:
+    """Return an answer's code as a program: behind the imports and helpers that the prompt gave."""
+    if sample.task != "code_generation" or TEXT_SLOT not in sample.context:
+        return code
+    found = languages.pieces(sample.whole(""), sample.language)
+    given = [piece.text for piece in found if piece.name != sample.entry_point]
+    return "\n\n".join([*given, code])
 
 
 def answer_language(sample: Sample) -> str:

@@ -48,7 +48,7 @@ def score_sample(
         metrics: Names of METRICS; those that do not suit the sample are left out.
         reading: How to read the responses.
     """
-    suited = [name for name in metrics if METRICS[name].suits(sample)]
+    suited = [name for name in metrics if METRICS[name].measure and METRICS[name].suits(sample)]
     answered = [each for each in responses if state(each) == "ok"]
     read_as = _Answers(sample, variants, reading)
     language = answers.answer_language(sample)
@@ -58,7 +58,7 @@ def score_sample(
     known: dict[tuple[str, str, bool], float | None] = {}
     for response in responses:
         if state(response) != "ok":
-            yield from (_score(response, name, 0.0, state(response)) for name in suited)
+            yield from (unanswered(response, name) for name in suited)
             continue
         code, rule = read_as(response)
         is_original = response.level == 0
@@ -127,6 +127,16 @@ def _score(response: Response, metric: str, value: float, rule: str) -> Score:
         rule=rule,
         answered=False,
     )
+
+
+def unanswered(response: Response, metric: str) -> Score:
+    """Return the score of a response without an answer: 0, which counts where it is asked for."""
+    return _score(response, metric, 0.0, state(response))
+
+
+def tested(response: Response, value: float, rule: str, verdict: str) -> Score:
+    """Return the score of an answer whose tests were run."""
+    return replace(_score(response, "tests", value, rule), answered=True, verdict=verdict)
 
 
 def failed(sample: Sample, failure: Failure, metrics: Sequence[str]) -> Iterator[Score]:

@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -71,6 +71,18 @@ class BenchmarkSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TestLimits:
+    """Hold what an answer may use while its tests run."""
+
+    wall_s: float = 5.0
+    cpu_s: int = 7
+    memory_mib: int = 512
+    output_kib: int = 1024
+    scratch_mib: int = 32
+    processes: int = 32  # and threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """Hold all that defines a run."""
 
@@ -84,6 +96,7 @@ class Study:
     placebo: bool = False
     paraphrase: Paraphrasing = field(default_factory=Paraphrasing)  # the source of paraphrases
     sampling: Sampling = field(default_factory=Sampling)
+    limits: TestLimits = field(default_factory=TestLimits)  # of answers that are run
     models: tuple[ModelSpec, ...] = ()
     benchmarks: tuple[BenchmarkSpec, ...] = ()
 
@@ -197,6 +210,10 @@ def check(study: Study, where: str) -> None:
         (0 < sampling.top_p <= 1, "top_p must be above 0 and at most 1"),
         (1 <= sampling.max_tokens < 2**31, "max_tokens must be at least 1"),
         (study.intensity in {"share", "count"}, "intensity must be share or count"),
+        (
+            all(value > 0 for value in asdict(study.limits).values()),
+            "limits must be above 0",
+        ),
         (all(m.base_urls for m in study.models), "every model needs base_urls"),
         (all(m.max_in_flight >= 1 for m in study.models), "max_in_flight must be at least 1"),
         (all(0 < m.timeout_s < math.inf for m in study.models), "timeout_s must be above 0"),

@@ -224,6 +224,12 @@ def test_only_labels_are_labels():
         for item in (verdict_item, summary, program)
     }
     assert suited["yes"] == {"label"}
-    assert suited["B"] == suited["The length is not checked."] == METRICS.keys() - {"label"}
+    assert (
+        suited["B"] == suited["The length is not checked."] == METRICS.keys() - {"label", "tests"}
+    )
+    assert METRICS["tests"].suits(replace(program, tests="{}"))
+    assert not METRICS["tests"].suits(replace(summary, tests="{}"))
+    with pytest.raises(ValueError, match="runs the tests"):
+        METRICS["tests"]("x = 1", "x = 1", "python")
     with pytest.raises(ValueError, match="no label"):
         METRICS["label"]("yes", "The length is not checked.", "prose")

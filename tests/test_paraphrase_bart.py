@@ -62,7 +62,9 @@ def tiny(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("bart")
     pairs = [
-        (old, new) for old, several in zip(ORIGINALS, PARAPHRASES, strict=True) for new in several
+        (old, new)
+        for old, several in zip(ORIGINALS, PARAPHRASES, strict=True)
+        for new in [old, *several]
     ]
     trained = ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -73,6 +75,7 @@ def tiny(tmp_path_factory):
         tokenizer_file=str(folder / "tokenizer.json"), model_max_length=64
     )
     tokenizer.save_pretrained(folder)
+    torch.set_num_threads(1)  # more of them only wait for each other
     torch.manual_seed(0)
     model = BartForConditionalGeneration(
         BartConfig(
@@ -104,7 +107,7 @@ def levels(model, text=TEXT, n=5):
 
 @needs_bart
 def test_beams_of_a_small_bart_make_levels(tiny):
-    """Five distinct levels rise, the example stays, and what lost its meaning is counted."""
+    """Five distinct levels rise, the example stays, and a beam that changes nothing is counted."""
     found = levels(tiny)
 
     assert len(found.variants) == 6
@@ -114,7 +117,7 @@ def test_beams_of_a_small_bart_make_levels(tiny):
     learned = {text for several in PARAPHRASES for text in several}
     last = found.variants[-1].text.partition("\n    >>>")[0].split("\n\n    ")
     assert set(last) <= learned
-    assert sum(found.rejected.values()) > 0
+    assert found.rejected["equal"] > 0
 
 
 @needs_bart
@@ -191,7 +194,7 @@ def test_an_order_by_embeddings_of_a_small_model(tiny, tmp_path):
     assert measure(ORIGINALS[0], []) == []
     assert usual_order() == "embeddings"
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match="embedding model '.*empty' cannot be loaded"):
+    with pytest.raises(ConfigError, match=r"embedding model '.*empty' cannot be loaded"):
         by_meaning(str(tmp_path / "empty"))("a", ["b"])
 
 

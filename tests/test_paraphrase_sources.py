@@ -530,6 +530,14 @@ def test_long_texts_are_asked_about_in_parts():
     assert all(len(each) == 1 for each in found)
 
 
+def test_a_reply_that_repeats_the_question_is_none():
+    """Nor is one without a line of that number, or one that was no answer."""
+    replies = {0: ["1. Copy these without any change: x", "2. Do it", None, "1. Add it up."]}
+    found = sources_endpoint.replied(sample("Add it all."), replies)(["Add it all."], 0)
+
+    assert found == [[Rejected("echo"), Rejected("unread"), Rejected("unread"), "Add it up."]]
+
+
 def test_a_question_tells_what_must_stay_and_how_strong_to_be():
     """The last level is the strongest whatever their number; nothing to keep is none."""
     item = sample("Add `x` to the 3 lists.")

@@ -44,6 +44,8 @@ def humaneval_sample(row: Row, _: Options) -> Sample | Skipped:
         return Skipped("the docstring shares its line with code")
     body = prompt[rest:] + row["canonical_solution"]
     tests = {"kind": "check", "test": row["test"], "entry_point": entry}
+    if setup := prompt[: found[-1].start].strip():
+        tests["setup"] = setup  # imports and helpers, which three of the tests use
     return Sample(
         benchmark="humaneval",
         sample_id=row["task_id"],

@@ -43,6 +43,9 @@ def score(
         bool | None,
         typer.Option("--map-back/--no-map-back", help="Give renamed names back theirs (yes)."),
     ] = None,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Run tests as yourself, without a wall.")
+    ] = False,
     backend: Annotated[Backend, typer.Option(help="Who shares the work.")] = "loky",
     jobs: Annotated[int, typer.Option(help="Processes; 0 is one a core.", min=0)] = 0,
 ) -> None:
@@ -53,7 +56,8 @@ def score(
     Example: memoprobe score memoprobe.db --metric token_levenshtein
     """
     pool = Pool(backend, jobs)
-    summarize(db, metric or (), unanswered=unanswered, map_back=map_back, pool=pool)
+    options = {"unanswered": unanswered, "map_back": map_back, "pool": pool, "unsafe": unsafe}
+    summarize(db, metric or (), **options)
 
 
 def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  # noqa: ANN401
@@ -67,6 +71,8 @@ def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  #
         data = present.report_data(store, db.stem, examples=False)
         hints = present.unreferenced(store)
     typer.echo(terminal.text(data))
+    if derived.untested is not None:
+        warn(f"the answers' tests were not run: {derived.untested}")
     for name in derived.remade:
         warn(f"{name}: its values changed with this version of memoprobe; it was scored again")
     for hint in hints:

@@ -31,12 +31,19 @@ def _is_tested(sample: Sample) -> bool:
 class Metric:
     """Hold one way to measure an answer; 1 is best."""
 
-    measure: Callable[[str, str, str], float]
+    measure: Callable[[str, str, str], float] | None  # None: by running the answer's tests
     version: int  # raised when values change, so that stored scores are known to be stale
     suits: Callable[[Sample], bool] = _is_likened
 
     def __call__(self, answer: str, reference: str, language: str) -> float:
-        """Return the performance of ``answer`` against ``reference``, in [0, 1]."""
+        """Return the performance of ``answer`` against ``reference``, in [0, 1].
+
+        Raises:
+            ValueError: It is measured by running tests, not by likeness.
+        """
+        if self.measure is None:
+            msg = "this metric runs the tests of a sample"
+            raise ValueError(msg)
         return self.measure(answer, reference, language)
 
 
@@ -48,4 +55,5 @@ METRICS = {
     "rouge1": Metric(measure=overlap.rouge1, version=1),
     "rougeL": Metric(measure=overlap.rouge_l, version=1),
     "label": Metric(measure=label, version=1, suits=_is_labelled),
+    "tests": Metric(measure=None, version=1, suits=_is_tested),
 }

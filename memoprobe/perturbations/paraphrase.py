@@ -88,7 +88,7 @@ def said(text: str) -> tuple[str, ...]:
     return tuple(word for word in words(text.casefold()) if word not in _PUNCTUATION)
 
 
-_PUNCTUATION = frozenset(".,;:!?\"'`()-’“”")
+_PUNCTUATION = frozenset(".,;:!?\"'`()-\u2019\u201c\u201d")
 
 
 def _passed(

@@ -20,7 +20,7 @@ from memoprobe.records import Sample
 Rewordings = Callable[[Sequence[str], int], Sequence[Sequence[str | Rejected]]]
 """Give each of some sentences rewordings of its own; the number, from 0, is that of the draw."""
 
-_ITEM = re.compile(r"[-*•>#]+\s+")  # the mark of a list's item, a quotation or a heading
+_ITEM = re.compile(r"^[-*•>#]+\s+")  # the mark of a list's item, a quotation or a heading
 _QUOTES = (("\"'“`", "\"'”`"), ("*", "*"))
 
 

@@ -31,6 +31,7 @@ Keep the meaning exactly: whoever solves the task from your words must write the
 $sentences
 
 Answer with the reworded sentences only, one a line, each behind its number.""")
+_ECHO = re.compile(r"without any change|reworded|numbered sentence|synonym", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[\s>*#\-(\[]*(\d+)[*\])]*\s*[.):\]\-][*\s]+(\S.*?)\s*$", re.MULTILINE)
 
 
@@ -103,10 +104,17 @@ def replied(sample: Sample, replies: Mapping[int, Sequence[str | None]]) -> Rewo
             for text in texts:
                 lines = read(text or "", places.start + 1, len(places))
                 for place in places:
-                    found[place].append(lines.get(place + 1) or Rejected("unread"))
+                    found[place].append(_taken(lines.get(place + 1)))
         return found
 
     return rewordings
+
+
+def _taken(line: str | None) -> str | Rejected:
+    """Return a line of a reply, unless there is none or it repeats the question."""
+    if not line:
+        return Rejected("unread")
+    return Rejected("echo") if _ECHO.search(line) else line
 
 
 def read(reply: str, first: int, n: int) -> dict[int, str]:
@@ -116,6 +124,6 @@ def read(reply: str, first: int, n: int) -> dict[int, str]:
     """
     lines = {int(number): text for number, text in _NUMBERED.findall(reply)}
     plain = reply.strip()
-    if n == 1 and first not in lines and plain and "\n" not in plain:
+    if n == 1 and not lines and plain and "\n" not in plain:
         return {first: plain}
     return lines

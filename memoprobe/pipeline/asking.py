@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -169,7 +169,7 @@ def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded
         f"benchmark/{name}": {"fingerprint": each.fingerprint, "skipped": each.skipped}
         for name, each in loaded.items()
     }
-    store.set_info({"study": study.name, **facts})
+    store.set_info({"study": study.name, "limits": asdict(study.limits), **facts})
 
 
 def _plan_rows(

@@ -8,21 +8,14 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from memoprobe import answers, comparison, perturbations, scoring, sensitivity
+from memoprobe import answers, comparison, perturbations, sandbox, scoring, sensitivity
 from memoprobe.comparison import Compared, Group, Point
-from memoprobe.errors import ConfigError
+from memoprobe.errors import ConfigError, SandboxError
 from memoprobe.metrics import METRICS
-from memoprobe.pipeline import settings, workers
-from memoprobe.records import (
-    DEFAULT_POOL,
-    Failure,
-    Response,
-    Sample,
-    Score,
-    Sensitivity,
-    Variant,
-    state,
-)
+from memoprobe.pipeline import settings, testing, workers
+from memoprobe.pipeline.testing import Asked
+from memoprobe.records import DEFAULT_POOL, Sample, Score, Sensitivity, state
+from memoprobe.sandbox import Limits
 from memoprobe.scoring import Reading
 from memoprobe.sensitivity import Measured
 from memoprobe.store import Store, counts, results
@@ -30,7 +23,7 @@ from memoprobe.store.database import Cell, as_info
 from memoprobe.store.results import Treatment
 
 OPTIONS = ("unanswered", "names_mapped_back", "metrics")  # rows of run_info
-DEFAULT_METRICS = ("token_levenshtein", "levenshtein", "label")
+DEFAULT_METRICS = ("token_levenshtein", "levenshtein", "label", "tests")
 
 
 def metric_names(chosen: Sequence[str]) -> Sequence[str]:
@@ -50,6 +43,7 @@ class Derived(NamedTuple):
     """Say what scoring did that a user would not expect."""
 
     remade: list[str]  # metrics whose stored scores were of an older version
+    untested: str | None  # why tests were not run, where they would have been by default
 
 
 def score(
@@ -59,6 +53,7 @@ def score(
     unanswered: scoring.Unanswered | None = None,
     map_back: bool | None = None,
     pool: workers.Pool = workers.DEFAULT,
+    unsafe: bool = False,
 ) -> Derived:
     """Score the planned answers, then measure the sensitivities and compare.
 
@@ -67,11 +62,27 @@ def score(
     scored: another metric leaves the stored ones, and a metric whose values changed with a
     newer memoprobe is scored again. Readers see the old results until all of the new ones
     are there.
+
+    Args:
+        store: The run database.
+        chosen: Metrics to score by, beside those of earlier times; the defaults at first.
+            Tests that are not chosen by name are left out where no wall holds.
+        unanswered: What a slot without an answer is.
+        map_back: Whether names are mapped back.
+        pool: Who shares the work.
+        unsafe: Whether tests may run without a wall.
+
+    Raises:
+        ConfigError: A metric is unknown.
+        SandboxError: Tests are chosen by name and there is no wall to run them behind.
     """
     info = store.info()
     before = {name: info.get(name) for name in OPTIONS}
     known = [name for name in json.loads(before["metrics"] or "[]") if name in METRICS]
     metrics = metric_names(list(dict.fromkeys([*known, *chosen])))
+    untested = None if "tests" in (*known, *chosen) else _untested(store, unsafe=unsafe)
+    if untested is not None:
+        metrics = [name for name in metrics if name != "tests"]
     if map_back is None:
         map_back = bool(json.loads(before["names_mapped_back"] or "true"))
     options = {
@@ -92,45 +103,48 @@ def score(
         if not stands:
             results.clear(store)
         missing = [name for name in metrics if not stands or name in old or name not in known]
-        _score_cells(store, missing, map_back=map_back, pool=pool)
+        _score_cells(store, missing, _Way(map_back, pool, unsafe))
         measure(store)
         store.set_info(options)
         results.mark_current(store)
-    return Derived(old if stands else [])
+    return Derived(old if stands else [], untested or None)
 
 
-def _score_cells(
-    store: Store, metrics: Sequence[str], *, map_back: bool, pool: workers.Pool
-) -> None:
-    models = settings.stored_settings(store).get("models", {})
-    for plan in store.plans() if metrics else ():
-        reading = Reading(interface=models[plan.cell.model]["interface"], map_back=map_back)
-        _score_cell(store, plan.cell, metrics, _Way(reading, pool))
+def _untested(store: Store, *, unsafe: bool) -> str | None:
+    """Return why tests cannot be run; an empty text where there are none, None where they can."""
+    if not any(METRICS["tests"].suits(sample) for sample in store.samples()):
+        return ""
+    try:
+        sandbox.find_wall(unsafe=unsafe)
+    except SandboxError as error:
+        return str(error)
+    return None
 
 
 class _Way(NamedTuple):
-    reading: Reading
+    map_back: bool
     pool: workers.Pool
+    unsafe: bool
 
 
-class _Asked(NamedTuple):
-    """Hold one sample with all that was asked and answered of it in a cell."""
+def _score_cells(store: Store, metrics: Sequence[str], way: _Way) -> None:
+    models = settings.stored_settings(store).get("models", {})
+    limits = Limits(**json.loads(store.info().get("limits", "{}")))
+    for plan in store.plans() if metrics else ():
+        reading = Reading(interface=models[plan.cell.model]["interface"], map_back=way.map_back)
+        run = testing.Way(reading=reading, limits=limits, pool=way.pool, unsafe=way.unsafe)
+        _score_cell(store, plan.cell, metrics, run)
 
-    sample: Sample
-    levels: dict[int, Variant]
-    responses: list[Response]
-    failures: list[Failure]
 
-
-def _asked(store: Store, cell: Cell) -> Iterator[_Asked]:
+def _asked(store: Store, cell: Cell) -> Iterator[Asked]:
+    """Yield each sample with all that was asked and answered of it in a cell."""
     samples = {sample.sample_id: sample for sample in store.samples(cell.benchmark)}
-    failures = results.failures(store, cell)
     for sample_id, responses in store.responses(cell):
         levels = {
             variant.level: variant
             for variant in store.variants(cell.benchmark, sample_id, cell.perturbation)
         }
-        yield _Asked(samples[sample_id], levels, responses, failures.get(sample_id, []))
+        yield Asked(samples[sample_id], levels, responses)
 
 
 class _Scored(NamedTuple):
@@ -138,11 +152,9 @@ class _Scored(NamedTuple):
     original: tuple[str, str, str] | None  # sample id, code and language of a level-0 answer
 
 
-def _score_one(asked: _Asked, metrics: Sequence[str], reading: Reading) -> _Scored:
-    sample, levels, responses, failures = asked
+def _score_one(asked: Asked, metrics: Sequence[str], reading: Reading) -> _Scored:
+    sample, levels, responses = asked
     scores = list(scoring.score_sample(sample, levels, responses, metrics, reading))
-    for failure in failures:
-        scores += scoring.failed(sample, failure, metrics)
     original = None
     for response in responses:
         if response.level == 0 and state(response) == "ok":
@@ -152,11 +164,10 @@ def _score_one(asked: _Asked, metrics: Sequence[str], reading: Reading) -> _Scor
     return _Scored(scores, original)
 
 
-def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], way: _Way) -> None:
+def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], way: testing.Way) -> None:
+    samples = {sample.sample_id: sample for sample in store.samples(cell.benchmark)}
     suited = [
-        name
-        for name in metrics
-        if any(METRICS[name].suits(sample) for sample in store.samples(cell.benchmark))
+        name for name in metrics if any(METRICS[name].suits(sample) for sample in samples.values())
     ]
     originals: list[tuple[str, str, str]] = []
 
@@ -167,15 +178,23 @@ def _score_cell(store: Store, cell: Cell, metrics: Sequence[str], way: _Way) -> 
             if found.original is not None:
                 originals.append(found.original)
             yield from found.scores
+        for sample_id, failures in results.failures(store, cell).items():
+            for failure in failures:
+                yield from scoring.failed(samples[sample_id], failure, suited)
+        if "tests" in suited:
+            tested = (a for a in _asked(store, cell) if METRICS["tests"].suits(a.sample))
+            yield from testing.scores(store, tested, way)
 
     results.write_scores(store, cell, suited, scores())
     references = {
         sample.sample_id: code
-        for sample in store.samples(cell.benchmark)
+        for sample in samples.values()
         if (code := answers.reference_code(sample)) is not None
     }
     for metric in suited:
-        floor = scoring.floor(originals, references, METRICS[metric])
+        # By tests, a stranger's program is taken to fail.
+        likeness = METRICS[metric].measure
+        floor = scoring.floor(originals, references, likeness) if likeness else 0.0
         results.write_floor(store, cell, metric, floor, METRICS[metric].version)
 
 

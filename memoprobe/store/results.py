@@ -119,6 +119,22 @@ def write_scores(store: Store, cell: Cell, metrics: Sequence[str], scores: Itera
         store.execute(f"INSERT INTO score_rows VALUES ({_marks(11)})", rows)
 
 
+def verdict(store: Store, key: str) -> str | None:
+    """Return what was found of a program, None where it was never run."""
+    rows = store.query("SELECT verdict FROM verdict_rows WHERE key = ?", (key,))
+    return rows[0]["verdict"] if rows else None
+
+
+def write_verdict(store: Store, key: str, found: str) -> None:
+    """Keep what was found of a program."""
+    store.execute("INSERT OR REPLACE INTO verdict_rows VALUES (?, ?)", [(key, found)])
+
+
+def verdict_keys(store: Store) -> list[str]:
+    """Return the keys of all programs that were run."""
+    return [row["key"] for row in store.query("SELECT key FROM verdict_rows ORDER BY key")]
+
+
 def scored(
     store: Store, cell: Cell, metric: str, treatment: Treatment = "exclude"
 ) -> Iterator[Scored]:
