@@ -74,7 +74,7 @@ def watch(study: Path, db: Path, url: str, seconds: float) -> None:
 def fill(study: Path, db: Path, n: int) -> None:
     """Store answers to all slots but those of the last sample in visiting order."""
     from memoprobe import plan
-    from memoprobe.pipeline import asking, settings
+    from memoprobe.pipeline import asking, perturbing, settings
     from memoprobe.records import Response
     from memoprobe.store import open_store
     from memoprobe.store.database import Cell, PlanRow
@@ -92,7 +92,7 @@ def fill(study: Path, db: Path, n: int) -> None:
             {PlanRow(cell, loaded.levels, *design.slots()[-1]): [s.sample_id for s in read.samples]}
         )
         for sample in plan.visiting_order(read.samples, loaded.seed)[:n]:
-            for variant in asking.stored_variants(store, loaded, sample, "rename"):
+            for variant in perturbing.stored_variants(store, loaded, sample, "rename"):
                 request = plan.request(sample, variant, design)
                 for slot in request.slots:
                     store.save(

@@ -7,10 +7,19 @@ from functools import partial
 from statistics import fmean
 from typing import Literal
 
-from memoprobe import answers
+from memoprobe import answers, perturbations
 from memoprobe.answers import Answer
 from memoprobe.metrics import METRICS, Metric
-from memoprobe.records import Failure, Interface, Response, Sample, Score, Variant, state
+from memoprobe.records import (
+    ANSWERED_WITH_CODE,
+    Failure,
+    Interface,
+    Response,
+    Sample,
+    Score,
+    Variant,
+    state,
+)
 
 Unanswered = Literal["exclude", "zero"]
 
@@ -103,14 +112,17 @@ def _against_itself(
 
 
 def read(response: Response, sample: Sample, variant: Variant, reading: Reading) -> Answer:
-    """Return the answer that a response holds."""
-    return answers.extract(
+    """Return the answer that a response holds, without what the variant's own edits put in."""
+    answer = answers.extract(
         response.text or "",
         sample,
         variant,
         interface=reading.interface,
         map_back=reading.map_back,
     )
+    if reading.map_back and sample.task in ANSWERED_WITH_CODE:
+        answer = answer._replace(code=perturbations.undo(answer.code, sample, variant))
+    return answer
 
 
 def _score(response: Response, metric: str, value: float, rule: str) -> Score:

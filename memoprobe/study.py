@@ -93,6 +93,7 @@ class Study:
     repeats: int = 3
     perturbation: str | None = None  # None: each benchmark's default for its kind of input
     intensity: str = "share"  # "count" reproduces the study
+    match_edit_share: bool = False  # rename every code benchmark equally far
     placebo: bool = False
     paraphrase: Paraphrasing = field(default_factory=Paraphrasing)  # the source of paraphrases
     sampling: Sampling = field(default_factory=Sampling)

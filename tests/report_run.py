@@ -14,6 +14,18 @@ BENCHMARKS = {"repairs": 7, "fixes": 10}
 """Benchmark -> number of its items; each has as many controls, less one."""
 
 LEVELS, REPEATS, ANSWERS = 3, 1, 3
+METRIC = "token_levenshtein"
+
+_made = []  # the path, once it is there: several modules look at the same run
+
+
+def once(tmp_path_factory):
+    """Return the path of the database, made at the first call."""
+    if not _made:
+        _made.append(make(tmp_path_factory.mktemp("run") / "run.db"))
+    return _made[0]
+
+
 _CODE = """def {name}(values, limit):
     total = 0
     for value in values:
@@ -52,7 +64,7 @@ def make(path):
                     plans[plan] = [sample.sample_id for sample in samples]
         store.flush()
         store.replace_plan(plans)
-        derive.score(store, ["token_levenshtein", "levenshtein"])
+        derive.score(store, [METRIC])
     return path
 
 

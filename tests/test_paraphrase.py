@@ -18,6 +18,7 @@ from memoprobe.perturbations import (
     DEFAULT,
     PERTURBATIONS,
     clauses,
+    contest,
     phrases,
     rewording,
     verbs,
@@ -328,7 +329,7 @@ def test_code_is_not_reworded():
 
 
 @pytest.mark.parametrize("text", [clauses.CLAUSES, clauses.ENDINGS, clauses.OPENINGS])
-@pytest.mark.parametrize("more", [phrases.PHRASES, wording.WORDING])
+@pytest.mark.parametrize("more", [phrases.PHRASES, wording.WORDING, contest.CONTEST])
 def test_templates_bring_in_nothing_that_a_gate_forbids(text, more):
     """No template holds a quotation mark, a backslash, a digit or a number word."""
     for line in (text + more).splitlines():

@@ -10,7 +10,7 @@ from memoprobe.report.page import render
 from memoprobe.store import open_store
 from tests.browser import browser, needs_chromium
 from tests.report_data import synthetic
-from tests.report_run import make
+from tests.report_run import once
 
 pytestmark = needs_chromium
 
@@ -25,8 +25,7 @@ def tab(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    path = make(tmp_path_factory.mktemp("report") / "run.db")
-    with open_store(path, write=False) as store:
+    with open_store(once(tmp_path_factory), write=False) as store:
         return present.report_data(store, "small")
 
 
@@ -169,7 +168,7 @@ def test_a_sample_shows_prompts_and_answers_of_all_levels(page, data):
     wanted = data.examples[1]
     found = page.run("""new Promise((done) => {
       const sample = document.querySelectorAll("#list > details")[1];
-      sample.addEventListener("toggle", () => done([...sample.querySelectorAll("details")].map((level) => ({
+      const told = (level) => ({
         head: level.querySelector("summary").textContent,
         texts: [...level.querySelectorAll("pre")].map((pre) => {
           const copy = pre.cloneNode(true);
@@ -177,7 +176,9 @@ def test_a_sample_shows_prompts_and_answers_of_all_levels(page, data):
           return copy.textContent;
         }),
         answers: [...level.querySelectorAll("h4")].slice(1).map((head) => head.textContent),
-      }))));
+      });
+      const levels = () => [...sample.querySelectorAll("details")].map(told);
+      sample.addEventListener("toggle", () => done(levels()));
       sample.open = true;
     })""")
 

@@ -17,9 +17,8 @@ from scipy import stats
 from memoprobe.pipeline import present
 from memoprobe.report.page import render
 from memoprobe.store import open_store
-from tests.report_run import BENCHMARKS, LEVELS, MODELS, make
+from tests.report_run import BENCHMARKS, LEVELS, METRIC, MODELS, once
 
-METRIC = "token_levenshtein"
 GOLDEN = Path(__file__).with_name("report_golden.txt")
 
 
@@ -29,7 +28,7 @@ class Tables(HTMLParser):
     def __init__(self, html):
         super().__init__()
         self.tables, self.drawn, self.words = {}, [], []
-        self._rows, self._in, self._is_cell = None, None, False
+        self._rows, self._in, self._is_cell, self._is_drawn = None, None, False, False
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
@@ -42,15 +41,17 @@ class Tables(HTMLParser):
             self._is_cell = True
             self._rows[-1].append("")
         elif tag == "svg":
+            self._is_drawn = True
             self.drawn.append(dict(attrs)["aria-label"])
 
     def handle_endtag(self, tag):
         self._in = None
         if tag in {"td", "th"}:
             self._is_cell = False
+        self._is_drawn = self._is_drawn and tag != "svg"
 
     def handle_data(self, data):
-        if self._in in {"style", "script"}:
+        if self._in in {"style", "script"} or self._is_drawn:
             return
         if self._is_cell:
             self._rows[-1][-1] += data
@@ -60,7 +61,7 @@ class Tables(HTMLParser):
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("report") / "run.db")
+    return once(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -139,40 +140,35 @@ def comparison(query, definition, *place):
 
 def test_summary(page, values, query):
     """Each row's n, means, interval, quantile, shares and counts are those of its samples."""
-    for metric in (METRIC, "levenshtein"):
-        head, *rows = page.tables[f"summary-{metric}"]
-        assert len(rows) == 16
-        for row in rows:
-            told = dict(zip(head, row, strict=True))
-            model, benchmark, perturbation, group = row[:4]
-            members = values[model, benchmark, perturbation, metric, group]
-            falls = of(members, "calibrated")
-            [cell] = query(
-                "SELECT * FROM cell_rows WHERE model = ? AND benchmark = ? AND perturbation = ?"
-                " AND metric = ?",
-                model,
-                benchmark,
-                perturbation,
-                metric,
-            )
-            own = comparison(query, "own_fall", model, benchmark, perturbation, metric)
-            expected = t_interval(falls)
-            if group == "items":
-                assert own["effect"] == pytest.approx(fmean(falls))
-                if benchmark == "repairs":  # its items are in no clusters
-                    assert around(*own_interval(own)) == expected
-                expected = around(*own_interval(own))
-            noise = of(members, "calibrated", "answer_noise_p")
-            assert told["n"] == str(len(falls))
-            assert told["Calibrated [95 %]"] == expected
-            assert told["95 % quantile"] == number(float(np.quantile(falls, 0.95)))
-            assert told["Recall m₀"] == number(fmean(of(members, "recall")))
-            assert told["Floor"] == number(cell["floor"])
-            assert told["Paper"] == number(fmean(of(members, "paper")))
-            assert told["Noise floor"] == number(fmean(of(members, "paper", "noise_floor")))
-            assert told["Excess"] == number(fmean(of(members, "paper", "excess")))
-            assert told["Beyond answer noise"] == f"{fmean(p < 0.05 for p in noise):.0%}"
-            assert told["Excluded"] == str(cell["excluded"])
+    head, *rows = page.tables[f"summary-{METRIC}"]
+    assert len(rows) == 16
+    for row in rows:
+        members = values[*row[:3], METRIC, row[3]]
+        falls = of(members, "calibrated")
+        noise = of(members, "calibrated", "answer_noise_p")
+        [cell] = query(
+            "SELECT * FROM cell_rows WHERE model = ? AND benchmark = ? AND perturbation = ?",
+            *row[:3],
+        )
+        expected = t_interval(falls)
+        if row[3] == "items":
+            own = comparison(query, "own_fall", *row[:3], METRIC)
+            if row[1] == "repairs":  # its items are in no clusters
+                assert around(*own_interval(own)) == expected
+            assert own["effect"] == pytest.approx(fmean(falls))
+            expected = around(*own_interval(own))
+        assert dict(zip(head[4:13], row[4:13], strict=True)) == {
+            "n": str(len(falls)),
+            "Recall m₀": number(fmean(of(members, "recall"))),
+            "Floor": number(cell["floor"]),
+            "Calibrated [95 %]": expected,
+            "95 % quantile": number(float(np.quantile(falls, 0.95))),
+            "Paper": number(fmean(of(members, "paper"))),
+            "Noise floor": number(fmean(of(members, "paper", "noise_floor"))),
+            "Excess": number(fmean(of(members, "paper", "excess"))),
+            "Beyond answer noise": f"{fmean(p < 0.05 for p in noise):.0%}",
+        }
+        assert row[14] == str(cell["excluded"])
 
 
 def own_interval(row):

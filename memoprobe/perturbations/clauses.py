@@ -53,7 +53,7 @@ CLASSES = {
     ),
     "no clause": r"(?!.{0,60}\b(?:that|which|divisible|less)\b)",
     "no question": (
-        "<not after check/determine/see/test/verify/detect/know/find/and/only/even/as/evaluate>"
+        "<not after check/determine/see/test/verify/detect/know/find/and/only/even/as/evaluate/tell>"
     ),
     "check": "<after check/checks/determine/determines/see/test/tests/verify/detect/evaluate/find>",
     "end": r"(?=\.?$)",

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memoprobe.perturbations import clauses
+from memoprobe.perturbations.contest import CONTEST
 from memoprobe.perturbations.levels import distance
 from memoprobe.perturbations.phrases import PHRASES
 from memoprobe.perturbations.protected import Sentence, Span, protected, sentences, touches
@@ -177,7 +178,7 @@ def _with_article(text: str, sentence: Sentence, edit: Edit) -> Edit:
 def _rules() -> list[Rule]:
     """Return the rules, those first that win where sites overlap."""
     whole = [*_table(clauses.CLAUSES), *_table(clauses.ENDINGS)]
-    single = [*_table(PHRASES), *_table(WORDING), *verb_rules()]
+    single = [*_table(PHRASES), *_table(WORDING), *verb_rules(), *_table(CONTEST)]
     return [
         *(Rule(_compiled(pattern), tuple(new), True) for pattern, new in whole),
         *(Rule(_compiled(pattern), tuple(new)) for pattern, new in _table(clauses.OPENINGS)),

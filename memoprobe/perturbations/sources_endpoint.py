@@ -57,11 +57,6 @@ def questions(sample: Sample, levels: int) -> Iterator[Question]:
             yield Question(level, chunk, prompt)
 
 
-def n_chunks(sample: Sample) -> int:
-    """Return how many requests one strength of a sample takes."""
-    return -(-len(_sentences(sample)) // CHUNK)
-
-
 def _sentences(sample: Sample) -> list[str]:
     return [" ".join(sample.text[start:end].split()) for start, end, _ in sentences(sample.text)]
 

@@ -57,7 +57,7 @@ a lot of => many
 multiple(?! (?:of|occure|items)\b) => several
 several => multiple | various
 various => different | several
-particular => specific | certain
+<not after in>particular => specific | certain
 specified(?= <noun>) => given
 (the|an?|any|each) (?:given|supplied|provided)(?= (?:<noun>|\w+)\b) => {0} supplied | {0} provided
     | {0} specified

@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 
-from memoprobe import benchmarks, engine, perturbations, plan
+from memoprobe import benchmarks, engine, plan
 from memoprobe.endpoints.address import address
 from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow
 from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
 from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError, StoreUnavailable
-from memoprobe.pipeline import paraphrasing, settings
+from memoprobe.pipeline import paraphrasing, perturbing, settings
 from memoprobe.plan import Design
-from memoprobe.records import Request, Sample, Variant
+from memoprobe.records import Request, Sample
 from memoprobe.store import Store, open_store
 from memoprobe.store.counts import status
 from memoprobe.store.database import Cell, PlanRow
@@ -50,29 +50,6 @@ def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
     return benchmarks.load(benchmarks.find(spec.label), settings.home(), selection)
 
 
-def names_of(study: Study, sample: Sample) -> list[str]:
-    """Return the names of the perturbations that a sample gets."""
-    chosen = paraphrasing.name_for(study, sample.input_kind)
-    return [chosen, "placebo"] if study.placebo and chosen != "placebo" else [chosen]
-
-
-def variants_of(
-    study: Study, sample: Sample, name: str, store: Store | None = None
-) -> perturbations.Levels:
-    """Return the levels of a sample under a perturbation; the same on every machine.
-
-    Those by a paraphraser need the store that holds its replies.
-    """
-    source = paraphrasing.find(study, name, store)
-    if source is None and name not in perturbations.PERTURBATIONS:
-        known = ", ".join(sorted(perturbations.PERTURBATIONS))
-        msg = f"unknown perturbation {name!r}; known: {known}"
-        raise ConfigError(msg)
-    rng = plan.rng_of(study.seed, sample.benchmark, sample.sample_id, name)
-    perturb = source or perturbations.PERTURBATIONS[name]
-    return perturb(sample, study.levels, rng, intensity=study.intensity)
-
-
 def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress], None]) -> Asked:
     """Ask every model for what is missing in the database and store what comes back.
 
@@ -84,8 +61,9 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
     samples = {name: each.samples for name, each in loaded.items()}
     for group in samples.values():
         for sample in group[:1]:
-            for name in names_of(study, sample):  # a wrong name is told before anything is sent
-                variants_of(study, sample, name)
+            # A wrong name is told before anything is sent.
+            for name in perturbing.names_of(study, sample):
+                perturbing.variants_of(study, sample, name)
     with open_store(db, write=True) as store:
         agreed = settings.settle(store, settings.settings_of(study, samples))
         _remember(store, study, loaded)
@@ -93,6 +71,7 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
         store.replace_plan(dict(_plan_rows(study, samples, designs)))
         store.start()
+        perturbing.settle_strength(store, study, samples)
         if (early := _paraphrase(store, study, samples, show)) is not None:
             return early
 
@@ -140,7 +119,10 @@ def _paraphrase(
     """Ask a paraphraser, where the study has one; return how that ended where it ended early."""
     name = paraphrasing.ASKED
     wanted = [
-        sample for group in samples.values() for sample in group if name in names_of(study, sample)
+        sample
+        for group in samples.values()
+        for sample in group
+        if name in perturbing.names_of(study, sample)
     ]
     if not wanted:
         return None
@@ -151,7 +133,7 @@ def _paraphrase(
         study,
         order,
         lambda spec, requests: list(_lanes(store, spec, key, [order], requests)),
-        lambda sample: len(variants_of(study, sample, name, store).variants) - 1,
+        lambda sample: len(perturbing.variants_of(study, sample, name, store).variants) - 1,
         show,
     )
     if early is None:
@@ -180,7 +162,7 @@ def _plan_rows(
         for benchmark, group in samples.items():
             chosen: dict[str, list[str]] = {}
             for sample in group:
-                for name in names_of(study, sample):
+                for name in perturbing.names_of(study, sample):
                     chosen.setdefault(name, []).append(sample.sample_id)
             for name, ids in chosen.items():
                 yield PlanRow(Cell(model, benchmark, name), study.levels, *design.slots()[-1]), ids
@@ -239,29 +221,18 @@ def missing(
         for sample in samples:
             names = [
                 name
-                for name in names_of(study, sample)
+                for name in perturbing.names_of(study, sample)
                 if (sample.benchmark, sample.sample_id, name) not in complete
             ]
             closed = (
                 store.closed(design.model, sample, retry_failed=retry_failed) if names else set()
             )
             for name in names:
-                for variant in stored_variants(store, study, sample, name):
+                for variant in perturbing.stored_variants(store, study, sample, name):
                     whole = plan.request(sample, variant, design)
                     if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
                         store.save_prompt(whole)
                         yield plan.only(whole, rest)
-
-
-def stored_variants(store: Store, study: Study, sample: Sample, name: str) -> list[Variant]:
-    """Return a sample's levels from the database, where they are made once and kept."""
-    stored = store.variants(sample.benchmark, sample.sample_id, name)
-    if stored:
-        return stored
-    made = variants_of(study, sample, name, store)
-    store.save(*made.variants)
-    store.save_rejected(sample, name, made.rejected)
-    return list(made.variants)
 
 
 def _known_limits(store: Store, model: str) -> dict[str, int]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from memoprobe.errors import BenchmarkError, ConfigError
 from memoprobe.perturbations import Levels
 from memoprobe.pipeline import paraphrasing
-from memoprobe.pipeline.asking import read_benchmark, variants_of
+from memoprobe.pipeline.asking import read_benchmark
+from memoprobe.pipeline.perturbing import variants_of
 from memoprobe.pipeline.present import WITHHELD, is_shown
 from memoprobe.records import Sample, Task, Variant
 from memoprobe.report.diffs import segments

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from memoprobe import benchmarks, prompts
 from memoprobe.pipeline import paraphrasing, settings
-from memoprobe.pipeline.asking import names_of, read_benchmark, variants_of
+from memoprobe.pipeline.asking import read_benchmark
+from memoprobe.pipeline.perturbing import names_of, variants_of
 from memoprobe.records import Interface
 from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
 from memoprobe.store import Store, counts, open_store, results

@@ -12,10 +12,11 @@ from memoprobe.errors import ConfigError, StoreError
 from memoprobe.models import MODELS
 from memoprobe.models import find as find_model
 from memoprobe.pipeline import settings
-from memoprobe.pipeline.asking import read_benchmark, variants_of
+from memoprobe.pipeline.asking import read_benchmark
 from memoprobe.pipeline.examples import WITHHELD as WITHHELD
 from memoprobe.pipeline.examples import choose
 from memoprobe.pipeline.examples import is_shown as is_shown
+from memoprobe.pipeline.perturbing import variants_of
 from memoprobe.records import Sample, Sensitivity
 from memoprobe.report.data import PRIMARY_DEFINITION, ReportData
 from memoprobe.report.data import Cell as ReportCell

@@ -12,7 +12,7 @@ import platformdirs
 
 from memoprobe import __version__, prompts
 from memoprobe.errors import ConfigError, StoreError
-from memoprobe.perturbations import DEFAULT
+from memoprobe.perturbations import DEFAULT, fingerprint
 from memoprobe.pipeline import paraphrasing
 from memoprobe.plan import Design
 from memoprobe.records import Sample
@@ -67,6 +67,7 @@ def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, 
         "seed": study.seed,
         "levels": study.levels,
         "intensity": study.intensity,
+        "match_edit_share": study.match_edit_share,
         "sampling": asdict(study.sampling),
         "width": study.answers,
         "perturbation": {name: _perturbation(study, group) for name, group in samples.items()},
@@ -93,7 +94,7 @@ def _perturbation(study: Study, group: list[Sample]) -> str:
     names = {paraphrasing.name_for(study, sample.input_kind) for sample in group}
     if study.perturbation is None and names <= set(DEFAULT.values()):
         return "default"
-    return ", ".join(sorted(names)) or str(study.perturbation)
+    return ", ".join(map(fingerprint, sorted(names))) or str(study.perturbation)
 
 
 def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
