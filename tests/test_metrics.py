@@ -224,12 +224,37 @@ def test_only_labels_are_labels():
         for item in (verdict_item, summary, program)
     }
     assert suited["yes"] == {"label"}
-    assert (
-        suited["B"] == suited["The length is not checked."] == METRICS.keys() - {"label", "tests"}
-    )
+    likened = METRICS.keys() - {"label", "tests"}
+    assert suited["B"] == likened
+    assert suited["The length is not checked."] == likened - {"canonical_levenshtein"}
     assert METRICS["tests"].suits(replace(program, tests="{}"))
     assert not METRICS["tests"].suits(replace(summary, tests="{}"))
     with pytest.raises(ValueError, match="runs the tests"):
         METRICS["tests"]("x = 1", "x = 1", "python")
     with pytest.raises(ValueError, match="no label"):
         METRICS["label"]("yes", "The length is not checked.", "prose")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "language"),
+    [
+        ("def f(a, b):\n    c = a + b\n    return c\n",
+         "def g(x, y):\n    total = x + y\n    return total\n", "python"),
+        ("int f(int a) { int b = a; return b; }", "int f(int x) { int y = x; return y; }", "java"),
+        ("x", "x", "cobol"),
+    ],
+    ids=["python", "java", "no grammar"],
+)  # fmt: skip
+def test_names_do_not_count_canonically(answer, reference, language):
+    """Programs that differ in their own names alone are the same."""
+    assert METRICS["canonical_levenshtein"](answer, reference, language) == 1.0
+
+
+def test_other_peoples_names_count_canonically():
+    """A builtin or an attribute is no choice of the program, and broken code keeps its names."""
+    one = "def f(a):\n    return sum(a)\n"
+
+    assert METRICS["canonical_levenshtein"](one, one.replace("sum", "len"), "python") < 1.0
+    broken = "def f(a:\n    return (a\n"
+    assert METRICS["canonical_levenshtein"](broken, broken, "python") == 1.0
+    assert METRICS["canonical_levenshtein"](broken, broken.replace("a", "b"), "python") < 1.0

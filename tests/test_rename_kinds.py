@@ -14,9 +14,9 @@ from memoprobe.languages import LANGUAGES, rename_identifiers
 from memoprobe.perturbations import PERTURBATIONS
 from memoprobe.perturbations.nonces import nonces
 from memoprobe.perturbations.rename import Renaming
-from memoprobe.perturbations.scoping.fragments import keywords
 from memoprobe.perturbations.strength import edit_aims, matched
 from memoprobe.records import Sample
+from memoprobe.scoping.fragments import keywords
 from tests.rename_programs import PROGRAMS
 
 JAVA = (

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memoprobe.languages import LANGUAGES, parses, rename_identifiers
 from memoprobe.perturbations import PERTURBATIONS
-from memoprobe.perturbations.scoping.fragments import agrees
 from memoprobe.records import Sample
+from memoprobe.scoping.fragments import agrees
 from tests.rename_programs import PROGRAMS
 
 rename = PERTURBATIONS["rename"]

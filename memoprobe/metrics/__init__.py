@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memoprobe.metrics import edit, overlap
+from memoprobe.metrics.canonical import canonical_levenshtein
 from memoprobe.metrics.label import is_label, label
 from memoprobe.records import ANSWERED_WITH_CODE, Sample
 
@@ -21,6 +22,10 @@ def _is_labelled(sample: Sample) -> bool:
 def _is_likened(sample: Sample) -> bool:
     """Tell whether an answer is measured by its likeness to a text: not to a label."""
     return not _is_labelled(sample)
+
+
+def _is_code(sample: Sample) -> bool:
+    return sample.task in ANSWERED_WITH_CODE
 
 
 def _is_tested(sample: Sample) -> bool:
@@ -50,6 +55,7 @@ class Metric:
 METRICS = {
     "levenshtein": Metric(measure=edit.levenshtein, version=1),
     "token_levenshtein": Metric(measure=edit.token_levenshtein, version=1),
+    "canonical_levenshtein": Metric(measure=canonical_levenshtein, version=1, suits=_is_code),
     "ncd": Metric(measure=overlap.ncd, version=1),
     "cosine": Metric(measure=overlap.cosine, version=1),
     "rouge1": Metric(measure=overlap.rouge1, version=1),

@@ -53,7 +53,8 @@ CLASSES = {
     ),
     "no clause": r"(?!.{0,60}\b(?:that|which|divisible|less)\b)",
     "no question": (
-        "<not after check/determine/see/test/verify/detect/know/find/and/only/even/as/evaluate/tell>"
+        "<not after check/determine/see/tell/test/verify/detect/know/find/and/only/even/as"
+        "/evaluate>"
     ),
     "check": "<after check/checks/determine/determines/see/test/tests/verify/detect/evaluate/find>",
     "end": r"(?=\.?$)",

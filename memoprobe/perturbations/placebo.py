@@ -24,8 +24,8 @@ from memoprobe.perturbations.protected import (
     task_identifiers,
     touches,
 )
-from memoprobe.perturbations.scopes import SCOPING
 from memoprobe.records import Sample
+from memoprobe.scoping.scopes import SCOPING
 
 _FUNCTION_WORDS = (
     (r"that(?= (?:are|is|has|have|contains?|takes|returns)\b)", "which"),

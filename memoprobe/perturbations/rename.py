@@ -12,9 +12,9 @@ from memoprobe.languages import decode, encode, rename_identifiers
 from memoprobe.perturbations.levels import Levels, check, edit_share, steps, variants
 from memoprobe.perturbations.nonces import nonces
 from memoprobe.perturbations.quoted import quoted
-from memoprobe.perturbations.scopes import SCOPING, Scoping, reserved
 from memoprobe.perturbations.strength import matched
 from memoprobe.records import Sample
+from memoprobe.scoping.scopes import SCOPING, Scoping, reserved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,14 +15,14 @@ from typing import NamedTuple
 import tree_sitter
 
 from memoprobe.languages import decode
-from memoprobe.perturbations.scoping.fragments import (
+from memoprobe.scoping.fragments import (
     Fragment,
     errors,
     grammar,
     keywords,
     text_of,
 )
-from memoprobe.perturbations.scoping.rules import SORTS, Names, Rules, Sort
+from memoprobe.scoping.rules import SORTS, Names, Rules, Sort
 
 _WORD = re.compile(r"\w+")
 _OWNERS = frozenset(name for name, sort in SORTS.items() if sort.owns)

@@ -1,6 +1,6 @@
 """Rules of PHP: variables; functions stay, for a text may name them."""
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = r"""
 [(function_definition) (method_declaration) (anonymous_function)] @scope.function.closed

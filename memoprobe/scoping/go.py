@@ -2,7 +2,7 @@
 
 import re
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = r"""
 [(function_declaration) (method_declaration) (func_literal)] @scope.function

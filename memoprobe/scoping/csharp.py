@@ -1,6 +1,6 @@
 """Rules of C#: types and what a class shows stay."""
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = r"""
 [(class_declaration) (struct_declaration) (interface_declaration) (record_declaration)

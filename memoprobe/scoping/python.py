@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import tree_sitter
 
 from memoprobe.languages import decode, encode, parse
-from memoprobe.perturbations.scoping.rules import Names
 from memoprobe.records import Sample
+from memoprobe.scoping.rules import Names
 
 _WORD = re.compile(r"\w+")
 _CONVENTIONAL = frozenset({"self", "cls", "_"})

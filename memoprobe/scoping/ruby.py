@@ -2,7 +2,7 @@
 
 import re
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = r"""
 [(method) (singleton_method) (class) (module) (singleton_class)] @scope.function.closed

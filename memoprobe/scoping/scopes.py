@@ -5,18 +5,18 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memoprobe.languages import LANGUAGES
-from memoprobe.perturbations.scoping import fragments
-from memoprobe.perturbations.scoping.c import CPP, C
-from memoprobe.perturbations.scoping.csharp import CSHARP
-from memoprobe.perturbations.scoping.go import GO
-from memoprobe.perturbations.scoping.java import JAVA
-from memoprobe.perturbations.scoping.javascript import JAVASCRIPT
-from memoprobe.perturbations.scoping.php import PHP
-from memoprobe.perturbations.scoping.python import python, python_agrees
-from memoprobe.perturbations.scoping.resolve import resolve
-from memoprobe.perturbations.scoping.ruby import RUBY
-from memoprobe.perturbations.scoping.rules import Names, Rules
 from memoprobe.records import Sample
+from memoprobe.scoping import fragments
+from memoprobe.scoping.c import CPP, C
+from memoprobe.scoping.csharp import CSHARP
+from memoprobe.scoping.go import GO
+from memoprobe.scoping.java import JAVA
+from memoprobe.scoping.javascript import JAVASCRIPT
+from memoprobe.scoping.php import PHP
+from memoprobe.scoping.python import python, python_agrees
+from memoprobe.scoping.resolve import resolve
+from memoprobe.scoping.ruby import RUBY
+from memoprobe.scoping.rules import Names, Rules
 
 __all__ = ["SCOPING", "Names", "Scoping"]
 

@@ -1,6 +1,6 @@
 """Rules of JavaScript: what is exported, imported or written in shorthand stays."""
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = r"""
 [(function_declaration) (generator_function_declaration) (function_expression)

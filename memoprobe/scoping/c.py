@@ -1,6 +1,6 @@
 """Rules of C and C++: members stay, and so does what a macro may name."""
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 _SHARED = r"""
 [(compound_statement) (for_statement) (if_statement) (while_statement) (switch_statement)] @scope

@@ -1,6 +1,6 @@
 """Rules of Java: what a class shows, or may override, stays."""
 
-from memoprobe.perturbations.scoping.rules import Rules, words
+from memoprobe.scoping.rules import Rules, words
 
 QUERY = """
 [(class_declaration) (interface_declaration) (enum_declaration) (record_declaration)
