@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from memoprobe.comparison import STUDY_DEFINITIONS, Group, compare
+from memoprobe.comparison import STUDY_DEFINITIONS, Group, Point, compare
 from memoprobe.sensitivity import Item, measure
 
 N_ITEMS = 500
@@ -51,9 +51,8 @@ def groups() -> list[Group]:
             pool="default",
             metric="token_levenshtein",
             definition=definition,
-            values=rng.normal(size=N_ITEMS).tolist(),
-            sample_ids=[str(i) for i in range(N_ITEMS)],
-            controls=rng.normal(size=50).tolist(),
+            items=[Point(f"s{i}", value) for i, value in enumerate(rng.normal(size=N_ITEMS))],
+            controls=[Point(f"c{i}", value) for i, value in enumerate(rng.normal(size=50))],
         )
         for m in range(N_MODELS)
         for b in range(N_BENCHMARKS)

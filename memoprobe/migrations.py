@@ -304,6 +304,7 @@ def second(db: sqlite_utils.Database) -> None:
         dict.fromkeys(("question", "test", "definition", "metric", "perturbation"), str)
         | {"correction": str, "size": int, "primary": int, "unanswered": str}
     )
+    db.execute("UPDATE revision_rows SET results = -1")  # so that the next score makes them all
     db.table("verdict_rows").create({"key": str, "verdict": str}, pk="key")
     _create_result_views(db)
 

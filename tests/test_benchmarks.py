@@ -58,6 +58,7 @@ def test_humaneval_row():
         "kind": "check",
         "test": HUMANEVAL["test"],
         "entry_point": "twice",
+        "setup": "import math\n\n\ndef half(x):\n    return x / 2",
     }
     assert sample.entry_point == "twice"
 

@@ -57,7 +57,7 @@ def test_a_benchmark_of_controls_serves_the_items_of_another(repairs):
         " ORDER BY context",
     )
     assert [tuple(row.values()) for row in contrasts] == [("items", 6, 8), ("repairs", 4, 8)]
-    assert "items minus controls" in text
+    assert "items' minus controls'" in text
 
 
 def test_samples_without_a_reference_are_named(repairs):

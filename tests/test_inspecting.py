@@ -213,3 +213,18 @@ def test_a_study_file_gives_what_is_not_given(tmp_path):
     assert len(levels("--sample", "a", "--levels", 2)["levels"]) == 3
     assert levels("--stats")["samples"] == 1
     assert levels("--stats", "--limit", 2)["samples"] == 2
+
+
+def test_an_own_perturbation_gives_what_a_run_would_ask(tmp_path, repairs):
+    """Seeds hang on its name without the folder, here as in a run."""
+    (tmp_path / "mine.py").write_text(
+        "def tail(sample, levels, rng, *, intensity='share'):\n"
+        "    return [sample.text + f'# {rng.random()} {n}' for n in range(levels)]\n"
+    )
+    with fakes.serve() as fake:
+        run(fake, repairs, "--perturbation", tmp_path / "mine.py:tail", "--limit", 1)
+    place = ("--sample", rows("run.db", "SELECT sample_id FROM variants")[0]["sample_id"], "--json")
+    made = memoprobe("perturb", repairs, "--task", "program_repair", *place,
+                     "--perturbation", tmp_path / "mine.py:tail")  # fmt: skip
+
+    assert json.loads(made) == json.loads(memoprobe("perturb", "repairs", "--db", "run.db", *place))

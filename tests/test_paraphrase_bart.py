@@ -1,10 +1,13 @@
 """The bart source runs its real code path: on a small BART made and trained on the spot."""
 
 import builtins
+import json
 import random
+import shutil
 import sys
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +18,8 @@ from memoprobe.perturbations.paraphrase import Rejected, Way
 from memoprobe.pipeline import paraphrasing
 from memoprobe.records import Sample
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study, check
-from tests.test_cli import memoprobe
+from tests import fakes
+from tests.test_cli import memoprobe, rows
 
 needs_bart = pytest.mark.skipif(
     not (find_spec("transformers") and find_spec("torch")), reason="the extra bart is not installed"
@@ -148,7 +152,7 @@ def test_a_model_is_told_from_another_by_its_files(tiny, tmp_path):
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
-        (copy / name).write_bytes((sources_bart.Path(tiny) / name).read_bytes())
+        (copy / name).write_bytes((Path(tiny) / name).read_bytes())
     first = sources_bart.identity(str(copy))
     moved = copy.rename(tmp_path / "moved")
     assert sources_bart.identity(str(moved)) == first
@@ -171,6 +175,35 @@ def test_the_command_shows_what_bart_makes(tiny, tmp_path):
 
     assert "own a, bart level 2: edit share" in text
     assert "[-Find -]{+" in text
+
+
+@needs_bart
+def test_a_run_remembers_which_model_paraphrased(tiny, tmp_path):
+    """The same files elsewhere may go on with it, others may not; no path is kept."""
+    (tmp_path / "own.jsonl").write_text(
+        json.dumps({"id": "a", "input": ORIGINALS[0], "reference": "def solve(): pass"})
+    )
+    moved = Path(shutil.copytree(tiny, tmp_path / "moved"))
+    with fakes.serve() as fake:
+        for model in (tiny, moved):
+            (tmp_path / "s.toml").write_text(
+                f'repeats = 1\nanswers = 1\n[paraphrase]\nsource = "bart"\nmodel = "{model}"\n'
+                f'order = "words"\n[[models]]\nname = "fake"\nbase_urls = ["{fake.url}"]\n'
+                '[[benchmarks]]\npath = "own.jsonl"\ntask = "code_generation"\n'
+            )
+            memoprobe("run", "s.toml", "--db", "run.db")
+        n = len(fake.requests)
+        with (moved / "model.safetensors").open("ab") as file:
+            file.write(b"x")
+        text = memoprobe("run", "s.toml", "--db", "run.db", code=2)
+
+    assert "paraphrase.bart.version: was" in text
+    made = rows("run.db", "SELECT DISTINCT perturbation FROM variants")
+    assert made == [{"perturbation": "bart"}]
+    assert n == rows("run.db", "SELECT count(*) AS n FROM variants")[0]["n"] > 1
+    assert (
+        tiny not in rows("run.db", "SELECT value FROM run_info WHERE key = 'settings'")[0]["value"]
+    )
 
 
 @needs_bart

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from memoprobe.errors import ConfigError
 from memoprobe.pipeline import present
 from memoprobe.report.page import render
 from memoprobe.store import open_store
@@ -456,6 +457,41 @@ def test_samples(html, values, query):
         )
         assert sum(each["flaws"].values()) == unanswered["n"]
         assert ("flagged" in each["reasons"]) == bool(unanswered["n"])
+
+
+def test_private_texts_are_withheld(db, tmp_path):
+    """Of a benchmark whose authors ask for it no prompt, reference or answer is in the report."""
+    path = tmp_path / "private.db"
+    path.write_bytes(db.read_bytes())
+    with closing(sqlite3.connect(path)) as connection:
+        for table in ("sample_rows", "plan_rows", "cell_rows", "sensitivity_rows"):
+            connection.execute(f"UPDATE {table} SET benchmark = 'lbpp' WHERE benchmark = 'fixes'")
+        connection.commit()
+    with open_store(path, write=False) as store:
+        examples = present.report_data(store, "private").examples
+    held_back = [each for each in examples if each.benchmark == "lbpp"]
+    levels = [level for each in held_back for level in each.levels]
+
+    assert held_back
+    assert {level.prompt for level in levels} == {present.WITHHELD}
+    assert {level.reference for level in levels} == {None}
+    assert {each.text for level in levels for each in level.answers} == {present.WITHHELD}
+    others = [each for each in examples if each.benchmark != "lbpp"]
+    assert all(each.levels[0].reference.startswith("def f") for each in others)
+
+
+def test_tables_and_figures_are_written_beside(db, tmp_path):
+    """Markdown, CSV and figures are written where they are wanted, or one message tells why not."""
+    with open_store(db, write=False) as store:
+        data = present.report_data(store, "small", examples=False)
+    wanted = {"markdown": tmp_path / "t.md", "csv": tmp_path / "csv", "figures": tmp_path / "f"}
+    paths = list(present.write_beside(data, **wanted))
+
+    assert wanted["markdown"].read_text(encoding="utf-8").startswith("## What may be said")
+    assert {path.suffix for path in paths} == {".md", ".csv", ".svg", ".pdf", ".png"}
+    assert all(path.is_file() for path in paths)
+    with pytest.raises(ConfigError, match=r"t.md: tables cannot be written"):
+        list(present.write_beside(data, csv=wanted["markdown"]))
 
 
 def test_golden_of_a_tiny_run(page):

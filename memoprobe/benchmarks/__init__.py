@@ -47,6 +47,7 @@ from memoprobe.benchmarks.sources import (
     fetch,
     is_available,
     load,
+    origin,
 )
 from memoprobe.errors import BenchmarkError
 
@@ -62,6 +63,7 @@ __all__ = [
     "is_available",
     "load",
     "load_own",
+    "origin",
 ]
 
 BENCHMARKS = {

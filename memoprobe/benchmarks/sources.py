@@ -189,6 +189,14 @@ def is_available(benchmark: Benchmark, home: Path) -> bool:
     return (home / benchmark.name / "manifest.json").is_file()
 
 
+def origin(benchmark: Benchmark, home: Path) -> dict[str, str | None]:
+    """Return where a fetched benchmark is from: repository, revision and commit of the hub."""
+    if not is_available(benchmark, home):
+        return {}
+    manifest = json_object(home / benchmark.name / "manifest.json")
+    return {name: manifest.get(name) for name in ("repository", "revision", "commit")}
+
+
 def load(benchmark: Benchmark, home: Path, selection: Selection = EVERYTHING) -> Loaded:
     """Return samples of a benchmark that was fetched into ``home``.
 

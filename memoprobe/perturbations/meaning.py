@@ -95,7 +95,8 @@ positive
 """
 # What one side says and the other denies; synonyms that are no terms may stand for either.
 _OPPOSITES = """
-largest maximum biggest greatest highest longest max most / smallest minimum lowest least shortest min
+largest maximum biggest greatest max / smallest minimum least min
+highest longest / lowest shortest
 larger greater more bigger longer above exceed higher / smaller less fewer lower shorter below
 first initial / last final
 left / right
@@ -108,7 +109,7 @@ all every each both / any either
 union / intersection
 inclusive included include / exclusive excluded exclude
 same equal identical / different
-"""  # noqa: E501 - a row is a line
+"""
 _LEAST_SHARE, _MOST_SHARE = 0.4, 2.0  # of the original's number of words
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
@@ -95,6 +96,7 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         progress = Progress(left=sum(row["left"] for row in status(store)))
         signal = engine.run(lanes, store.save, progress, show)
         store.flush()
+        store.set_info({"ended": datetime.now(UTC).isoformat(timespec="seconds")})
         _remember_servers(store, lanes)
         if progress.answered:
             seconds = monotonic() - progress.started
@@ -148,10 +150,22 @@ def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded
     for each in loaded.values():
         store.add_samples(each.samples)
     facts = {
-        f"benchmark/{name}": {"fingerprint": each.fingerprint, "skipped": each.skipped}
+        f"benchmark/{name}": {
+            "fingerprint": each.fingerprint,
+            "skipped": each.skipped,
+            **_origin(name),
+        }
         for name, each in loaded.items()
     }
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    store.set_info({"started": store.info().get("started", now), "ended": now})
     store.set_info({"study": study.name, "limits": asdict(study.limits), **facts})
+
+
+def _origin(name: str) -> dict[str, str | None]:
+    """Return where a registered benchmark's data are from, nothing for one of your own."""
+    registered = benchmarks.BENCHMARKS.get(name)
+    return benchmarks.origin(registered, settings.home()) if registered else {}
 
 
 def _plan_rows(

@@ -44,11 +44,11 @@ def choose(
     of a placebo are left out: it shows in the tables. The most sensitive samples come first.
     """
     metric = primary_metric({each.metric for each in sensitivities})
-    values: dict[Cell, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    falls: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
     for each in sensitivities:
-        if each.metric == metric and each.perturbation != PLACEBO:
-            cell = Cell(each.model, each.benchmark, each.perturbation)
-            values[cell][each.sample_id][each.definition] = each.value
+        if each.metric == metric and each.definition == PRIMARY_DEFINITION:
+            cell = (each.model, each.benchmark, each.perturbation)
+            falls[cell][each.sample_id] = each.value
     placed = corners(sensitivities, metric)
     cells = [plan.cell for plan in store.plans() if plan.cell.perturbation != PLACEBO]
     limit = max(FEWEST, min(MOST, TOTAL // max(1, len(cells))))
@@ -56,7 +56,7 @@ def choose(
     found = []
     for cell in cells:
         flaws = counts.flaws(store, cell)
-        chosen = _chosen(cell, values[cell], flaws, limit)
+        chosen = _chosen(cell, falls[cell], flaws, limit)
         for rank, (sample_id, reasons) in enumerate(chosen.items()):
             sample = samples[cell.benchmark, sample_id]
             interface = models[cell.model]["interface"]
@@ -69,7 +69,7 @@ def choose(
                     rank=rank,
                     reasons=reasons,
                     flaws=flaws.get(sample_id, {}),
-                    values=values[cell].get(sample_id, {}),
+                    values=results.values_of(store, cell, sample_id, metric or ""),
                     corner=placed.get((*cell, sample_id)),
                     levels=list(_levels(store, cell, sample, (interface, metric))),
                 )
@@ -84,21 +84,18 @@ def _falling(each: Example) -> tuple[float, str, str, str]:
 
 def _chosen(
     cell: Cell,
-    values: Mapping[str, Mapping[str, float]],
+    falls: Mapping[str, float],
     flaws: Mapping[str, Mapping[str, int]],
     limit: int,
 ) -> dict[str, tuple[str, ...]]:
     """Return at most ``limit`` sample ids with the reasons for which they are shown."""
 
-    def fall(sample_id: str) -> float:
-        return values[sample_id].get(PRIMARY_DEFINITION, float("-inf"))
-
     def lot(sample_id: str) -> bytes:
         return hashlib.sha256(json.dumps([*cell, sample_id]).encode()).digest()
 
     queues = {
-        "most sensitive": sorted(values, key=lambda each: (-fall(each), each)),
-        "random": sorted(values, key=lot),
+        "most sensitive": sorted(falls, key=lambda each: (-falls[each], each)),
+        "random": sorted(falls, key=lot),
         "flagged": sorted(flaws, key=lambda each: (-sum(flaws[each].values()), each)),
     }
     chosen: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from memoprobe.errors import BenchmarkError, ConfigError
 from memoprobe.perturbations import Levels
 from memoprobe.pipeline import paraphrasing
 from memoprobe.pipeline.asking import read_benchmark
-from memoprobe.pipeline.perturbing import variants_of
+from memoprobe.pipeline.perturbing import names_of, variants_of
 from memoprobe.pipeline.present import WITHHELD, is_shown
 from memoprobe.records import Sample, Task, Variant
 from memoprobe.report.diffs import segments
@@ -68,9 +68,10 @@ def made(
         ConfigError: The perturbation is not known, or asks an endpoint.
         BenchmarkError: The benchmark or the sample is not there.
     """
+    study = study if name is None else replace(study, perturbation=name)
     spec = spec if sample_id is None else replace(spec, limit=None)
     for sample in _wanted(read_benchmark(spec, study.seed).samples, sample_id):
-        chosen = name or paraphrasing.name_for(study, sample.input_kind)
+        chosen = names_of(study, sample)[0]
         if chosen == paraphrasing.ASKED:
             msg = f"{chosen} asks an endpoint: look at what a run made of its replies, by --db"
             raise ConfigError(msg)

@@ -18,7 +18,7 @@ from memoprobe.pipeline.examples import choose
 from memoprobe.pipeline.examples import is_shown as is_shown
 from memoprobe.pipeline.perturbing import variants_of
 from memoprobe.records import Sample, Sensitivity
-from memoprobe.report.data import PRIMARY_DEFINITION, ReportData
+from memoprobe.report.data import PRIMARY_DEFINITION, SHOWN, ReportData
 from memoprobe.report.data import Cell as ReportCell
 from memoprobe.store import Store, counts, results
 from memoprobe.store.database import Cell
@@ -116,7 +116,7 @@ def unreferenced(store: Store) -> list[str]:
 def report_data(store: Store, title: str, *, examples: bool = True) -> ReportData:
     """Return everything a report shows, on request without samples in full."""
     samples = {(s.benchmark, s.sample_id): s for s in store.samples()}
-    sensitivities = results.sensitivities(store)
+    sensitivities = results.sensitivities(store, definitions=SHOWN)
     info = store.info()
     treatment, others = _treatments(store)
     return ReportData(
@@ -143,8 +143,8 @@ def _treatments(store: Store) -> tuple[Treatment, list[Sensitivity]]:
     if results.treatments(store) == ("both",):
         return "both", []
     current: Treatment = "zero" if store.info().get("unanswered") == "zero" else "exclude"
-    found = results.sensitivities(store, "exclude" if current == "zero" else "zero")
-    return current, [each for each in found if each.definition == PRIMARY_DEFINITION]
+    other: Treatment = "exclude" if current == "zero" else "zero"
+    return current, results.sensitivities(store, other, definitions=[PRIMARY_DEFINITION])
 
 
 def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[ReportCell]:

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeVar
 
 from memoprobe.records import Comparison, Curve, Sensitivity, Task
@@ -14,6 +15,8 @@ Record = TypeVar("Record", Sensitivity, Curve)
 PRIMARY_METRIC = "token_levenshtein"
 PRIMARY_DEFINITION = "calibrated"
 PLACEBO = "placebo"
+SHOWN = (PRIMARY_DEFINITION, "paper", "recall")
+"""The definitions whose sensitivities a report is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,31 +134,31 @@ class GroupKey(NamedTuple):
 
 
 def cells(data: ReportData) -> dict[CellKey, Cell]:
-    """Return the cells by name, sorted.
-
-    Raises:
-        ValueError: A sensitivity or a curve belongs to no cell, so that it would be lost.
-    """
+    """Return the cells by name, sorted."""
     named = {CellKey(cell.model, cell.benchmark, cell.perturbation): cell for cell in data.cells}
-    records: list[Sensitivity | Curve] = [*data.sensitivities, *data.curves]
-    for record in records:
-        key = CellKey(record.model, record.benchmark, record.perturbation)
-        if key not in named:
-            msg = f"no cell for {key}"
-            raise ValueError(msg)
     return dict(sorted(named.items()))
 
 
 def grouped(data: ReportData, records: Iterable[Record]) -> dict[GroupKey, list[Record]]:
-    """Return sensitivities or curves by group, items before controls, samples in sorted order."""
-    groups: dict[GroupKey, list[Record]] = defaultdict(list)
-    for record in records:
-        group = data.group(record.benchmark, record.sample_id)
-        key = (record.model, record.benchmark, record.perturbation, record.metric)
-        groups[GroupKey(*key, group)].append(record)
-    for members in groups.values():
-        members.sort(key=lambda record: record.sample_id)
-    return dict(sorted(groups.items(), key=lambda pair: (pair[0][:4], pair[0].group != "items")))
+    """Return sensitivities or curves by group, items before controls, samples in sorted order.
+
+    Raises:
+        ValueError: A record belongs to no cell, so that it would be lost.
+    """
+    groups: dict[tuple[str, str, str, str, bool], list[Record]] = defaultdict(list)
+    for each in records:
+        control = (each.benchmark, each.sample_id) in data.controls
+        key = (each.model, each.benchmark, each.perturbation, each.metric, control)
+        groups[key].append(each)
+    known = cells(data)
+    found: dict[GroupKey, list[Record]] = {}
+    for key in sorted(groups):
+        named = GroupKey(*key[:4], "controls" if key[4] else "items")
+        if named.cell not in known:
+            msg = f"no cell for {named.cell}"
+            raise ValueError(msg)
+        found[named] = sorted(groups[key], key=attrgetter("sample_id"))
+    return found
 
 
 def primary_metric(metrics: Iterable[str]) -> str | None:

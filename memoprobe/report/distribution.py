@@ -36,7 +36,8 @@ MAX_POINTS = 600
 """How many points one panel shows; a box with more shows evenly spaced ranks of them."""
 
 _LANE, _HEADING, _GAP = 13, 20, 5  # heights in pixels: one box, a benchmark's name, between models
-_PLOT, _LABELS = 150, 124  # widths in pixels
+_PLOT = 150  # width in pixels
+_NARROWEST, _WIDEST, _LETTER = 124, 220, 6  # widths of names and of a letter
 
 
 class Quantity(NamedTuple):
@@ -158,8 +159,8 @@ def _panel(
         file_name("distribution", *where, quantity.name),
         visible(f"Distribution of {quantity.title}, {task}, {perturbation}: {told}."),
         filled(
-            _drawing(layout.height, domain, legend=legend),
-            {"text": quantity.title, "subtitle": f"{task} · {perturbation}", "dx": -_LABELS},
+            _drawing(layout.height, layout.labels, domain, legend=legend),
+            {"text": quantity.title, "subtitle": f"{task} · {perturbation}", "dx": -layout.labels},
             {
                 "points": points,
                 "boxes": boxes,
@@ -181,7 +182,7 @@ def _panel(
 
 
 @lru_cache(maxsize=64)
-def _drawing(height: float, domain: tuple[float, float], *, legend: bool) -> Drawing:
+def _drawing(height: float, labels: float, domain: tuple[float, float], *, legend: bool) -> Drawing:
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
     scale = alt.Scale(domain=list(domain))
     x = alt.X("value:Q", scale=scale, title="Fall in performance", axis=alt.Axis(tickCount=5))
@@ -200,36 +201,40 @@ def _drawing(height: float, domain: tuple[float, float], *, legend: bool) -> Dra
         named("floors")
         .mark_tick(thickness=2, size=13, opacity=1, color=INK, orient="vertical", strokeDash=[3, 2])
         .encode(x="floor:Q", y=y, description="told:N"),
-        _words("models", y, x=-8, bold=False),
-        _words("benchmarks", y, x=-_LABELS, bold=True),
+        _words("models", y, x=-8, limit=labels - 8),
+        _words("benchmarks", y, x=-labels, limit=labels + _PLOT, bold=True),
     ]
     return drawing(layers, width=_PLOT, height=height)
 
 
-def _words(data: str, y: alt.Y, *, x: float, bold: bool) -> alt.Chart:
+def _words(data: str, y: alt.Y, *, x: float, limit: float, bold: bool = False) -> alt.Chart:
     """Return words left of the plot: bold ones begin at ``x`` pixels, others end there."""
     text = named(data).mark_text(
         align="left" if bold else "right",
         color=INK,
         fontSize=10.5,
         fontWeight="bold" if bold else "normal",
-        limit=_LABELS + _PLOT if bold else _LABELS - 8,
+        limit=limit,
     )
     placed: alt.Chart = text.encode(x=alt.value(x), y=y, text="name:N", description="name:N")
     return placed
 
 
 class _Layout(NamedTuple):
-    """Hold heights in pixels from the top."""
+    """Hold heights in pixels from the top, and the width of the names."""
 
     height: float
+    labels: float
     lanes: dict[GroupKey, float]
     models: list[dict[str, Any]]
     benchmarks: list[dict[str, Any]]
 
 
 def _layout(keys: Iterable[GroupKey]) -> _Layout:
-    lanes, models, benchmarks, y = {}, [], [], 0.0
+    lanes: dict[GroupKey, float] = {}
+    models: list[dict[str, Any]] = []
+    benchmarks: list[dict[str, Any]] = []
+    y = 0.0
     order = sorted(keys, key=lambda key: (key.benchmark, key.model, GROUPS.index(key.group)))
     for benchmark, of_benchmark in groupby(order, lambda key: key.benchmark):
         benchmarks.append({"y": y + _HEADING / 2, "name": visible(benchmark)})
@@ -241,7 +246,9 @@ def _layout(keys: Iterable[GroupKey]) -> _Layout:
                 y += _LANE
             models.append({"y": (top + y) / 2, "name": visible(model)})
             y += _GAP
-    return _Layout(y, lanes, models, benchmarks)
+    longest = _LETTER * max(len(each["name"]) for each in models)
+    labels = min(_WIDEST, max(_NARROWEST, longest + 8))
+    return _Layout(y, labels, lanes, models, benchmarks)
 
 
 def _box(key: GroupKey, values: Sequence[float], lane: float) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from memoprobe.report.text import interval, number, p_value, visible
 
 _WIDTH, _HEIGHT, _LABELS = 56, 20, 220  # pixels: a cell, and the names beside it
 _STRONGEST = 0.55  # opacity: the number stays readable on it
+_FAINT = 0.1  # where all values are smaller, none has the strongest shade
 
 
 class _Value(NamedTuple):
@@ -76,7 +77,7 @@ def panels(findings: Sequence[Finding]) -> list[Panel]:
 def _panel(quantity: Quantity, pairs: Sequence[tuple[Finding, _Value]]) -> Panel:
     models = sorted({each.cell.model for each, _ in pairs})
     lanes = sorted({each.cell[1:] for each, _ in pairs})
-    largest = max(abs(value.estimate) for _, value in pairs) or 1.0
+    largest = max(_FAINT, *(abs(value.estimate) for _, value in pairs))
     cells: list[dict[str, Any]] = [
         {
             **_place(models.index(each.cell.model), lanes.index(each.cell[1:])),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from memoprobe.stats.interval import Difference, Interval, mean_interval, welch_contrast
 from memoprobe.stats.resample import upper_p
@@ -18,6 +19,9 @@ from memoprobe.stats.resample import upper_p
 RESAMPLES = 1999
 MIN_CLUSTERS = 3
 """Fewer say nothing of their spread."""
+
+FEW_CLUSTERS = 10
+"""Fewer are too few to resample: one cluster drawn each time has no spread at all."""
 
 _TINY = 1e-12  # a standard error that is rounding alone
 
@@ -43,8 +47,8 @@ def clustered_mean(
 ) -> Interval:
     """Return the mean of ``values`` with an interval that knows their clusters.
 
-    Where no two values share a cluster it is the t interval. Without an interval for fewer
-    than three clusters.
+    Where no two values share a cluster it is the t interval; with fewer than ten clusters that
+    of one degree of freedom less than their number, with fewer than three there is none.
 
     Args:
         values: Shape (n,).
@@ -59,9 +63,14 @@ def clustered_mean(
     estimate = float(mean.estimate)
     if _unknown(mean, sums):
         return Interval(estimate, None, None)
-    again = _mean(_resampled(sums, rng))
-    drawn = np.abs(again.estimate - mean.estimate) / again.error
-    reach = float(np.quantile(drawn, confidence) * mean.error)
+    if (n_clusters := sums.totals.shape[-1]) < FEW_CLUSTERS:
+        quantile = float(stats.t.ppf((1 + confidence) / 2, n_clusters - 1))
+    else:
+        again = _mean(_resampled(sums, rng))
+        quantile = float(
+            np.quantile(np.abs(again.estimate - mean.estimate) / again.error, confidence)
+        )
+    reach = quantile * float(mean.error)
     return Interval(estimate, estimate - reach, estimate + reach)
 
 
@@ -90,9 +99,10 @@ def clustered_contrast(
 
     Where no two values of a group share a cluster it is Welch's t test with Satterthwaite's
     degrees of freedom. Else whole clusters of every group are resampled, the two-sided
-    p-value is the share of resampled absolute t at least as large, and ``df`` is None. Only
-    the sum is known where a group has fewer than three clusters (two values in Welch's
-    case), or where nothing has any spread.
+    p-value is the share of resampled absolute t at least as large, and ``df`` is None; with
+    fewer than ten clusters in a group it is the t of one less than their number. Only the
+    sum is known where a group has fewer than three clusters (two values in Welch's case), or
+    where nothing has any spread.
 
     Args:
         groups: Independent of each other.
@@ -112,10 +122,16 @@ def clustered_contrast(
     few = any(each.totals.shape[-1] < MIN_CLUSTERS for each in sums)
     if few or float(error) <= _TINY:
         return Difference(float(estimate), None, None, None, None, None)
+    statistic, middle = float(estimate / error), float(estimate)
+    fewest = min(each.totals.shape[-1] for each in sums)
+    if fewest < FEW_CLUSTERS:
+        df = fewest - 1
+        reach = float(stats.t.ppf((1 + confidence) / 2, df) * error)
+        p_value = float(2 * stats.t.sf(abs(statistic), df))
+        return Difference(middle, middle - reach, middle + reach, statistic, p_value, df)
     again = [_mean(_resampled(each, rng)) for each in sums]
     drawn = np.abs(_weighted(again, weights) - estimate) / _error(again, weights)
     reach = float(np.quantile(drawn, confidence) * error)
-    statistic, middle = float(estimate / error), float(estimate)
     p_value = upper_p(abs(statistic), drawn)
     return Difference(middle, middle - reach, middle + reach, statistic, p_value, None)
 

@@ -7,8 +7,8 @@ from memoprobe.store.database import Cell, PlanRow, Store
 
 _CELL = "model = :model AND benchmark = :benchmark AND perturbation = :perturbation"
 _PLANNED = (  # of a row r that belongs to sample s, by whichever model
-    "NOT s.superseded AND EXISTS (SELECT 1 FROM selection_rows c WHERE c.sample = r.sample"
-    " AND c.perturbation = r.perturbation)"
+    "NOT s.superseded AND (r.sample, r.perturbation) IN"
+    " (SELECT sample, perturbation FROM selection_rows)"
 )
 
 

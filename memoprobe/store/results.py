@@ -1,9 +1,10 @@
 """Write and read what is derived from the facts; all of it can be rebuilt."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from memoprobe.records import Comparison, Curve, Failure, Score, Sensitivity
@@ -249,17 +250,49 @@ def write_excluded(
         )
 
 
-def sensitivities(store: Store, treatment: Treatment | None = None) -> list[Sensitivity]:
-    """Return the sensitivities, sorted: those that the database is set to, or of one treatment."""
-    names = _names(Sensitivity)
-    source = "sensitivities"
+def sensitivities(
+    store: Store,
+    treatment: Treatment | None = None,
+    *,
+    definitions: Collection[str] | None = None,
+) -> list[Sensitivity]:
+    """Return the sensitivities, sorted.
+
+    Args:
+        store: Where they are.
+        treatment: Of what was not answered; None is the one that the database is set to.
+        definitions: Only those, which of a large run is quicker; None is all.
+    """
+    names = [field.name for field in fields(Sensitivity)]
+    source = "sensitivities WHERE 1"
     if treatment is not None:
         source = f"sensitivity_rows WHERE unanswered IN ('both', '{treatment}')"
+    chosen = list(definitions or ())
+    among = f"AND definition IN ({_marks(len(chosen))})" if definitions is not None else ""
     sql = (
-        f"SELECT {names} FROM {source}"
+        f"SELECT {', '.join(names)} FROM {source} {among}"
         " ORDER BY model, benchmark, perturbation, metric, definition, sample_id"
     )
-    return [Sensitivity(**row) for row in store.query(sql)]
+    # There may be a million, so no dictionary of each is made in between.
+    found = store.db.conn.execute(sql, chosen)
+    n_texts = names.index("definition") + 1
+    return [
+        Sensitivity(
+            **dict(zip(names, (*map(from_sql, row[:n_texts]), *row[n_texts:]), strict=True))
+        )
+        for row in found
+    ]
+
+
+def values_of(store: Store, cell: Cell, sample_id: str, metric: str) -> dict[str, float]:
+    """Return definition -> the sensitivity of one sample, sorted."""
+    sql = (
+        "SELECT definition, value FROM sensitivities WHERE model = :model AND metric = :metric"
+        " AND benchmark = :benchmark AND sample_id = :sample_id AND perturbation = :perturbation"
+        " ORDER BY definition"
+    )
+    place = {**cell._asdict(), "sample_id": sample_id, "metric": metric}
+    return {row["definition"]: row["value"] for row in store.query(sql, place)}
 
 
 def cell_results(store: Store) -> dict[tuple[Cell, str], CellResult]:
@@ -273,13 +306,23 @@ def cell_results(store: Store) -> dict[tuple[Cell, str], CellResult]:
 
 
 def curves(store: Store) -> list[Curve]:
-    """Return the mean performance per level of every scored sample, sorted."""
+    """Return the mean performance per level of every scored sample, sorted: the view's rows."""
     place = ("model", "benchmark", "sample_id", "perturbation", "metric")
-    sql = f"SELECT * FROM curves ORDER BY {', '.join(place)}, level"
-    grouped = groupby(store.query(sql), key=lambda row: tuple(row[name] for name in place))
+    # The view sorts every score by its sample's names; here they are read as they lie.
+    sql = (
+        "SELECT r.model, s.benchmark, s.sample_id, r.perturbation, r.metric, r.level, r.mean FROM"
+        " (SELECT sample, model, perturbation, metric, level, avg(value) AS mean FROM score_rows"
+        "  WHERE answered OR ? = 'zero' GROUP BY sample, model, perturbation, metric, level) r"
+        " JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
+        f" ORDER BY {', '.join(place)}, level"
+    )
+    found = store.db.conn.execute(sql, (store.info().get("unanswered", "exclude"),))
     return [
-        Curve(**dict(zip(place, key, strict=True)), means={r["level"]: r["mean"] for r in group})
-        for key, group in grouped
+        Curve(
+            **dict(zip(place, map(from_sql, key), strict=True)),
+            means={level: mean for *_, level, mean in group},
+        )
+        for key, group in groupby(found, key=itemgetter(slice(0, len(place))))
     ]
 
 
