@@ -89,7 +89,7 @@ PROGRAMS = {
     ),
     "deep answer": (
         "def total(xs):\n    x = []\n    for _ in range(100_000): x = [x]\n    return x\n",
-        {"failed", "output-limit"},
+        {"failed", "output-limit", "timeout"},
     ),
     "colliding answer": (
         "def total(xs):\n    return {i * (2**61 - 1) for i in range(9_000)}\n",
