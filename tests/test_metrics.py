@@ -229,6 +229,7 @@ def test_only_labels_are_labels():
     assert suited["The length is not checked."] == likened - {"canonical_levenshtein"}
     assert METRICS["tests"].suits(replace(program, tests="{}"))
     assert not METRICS["tests"].suits(replace(summary, tests="{}"))
+    assert not METRICS["tests"].suits(replace(program, tests='{"kind": "named"}'))
     with pytest.raises(ValueError, match="runs the tests"):
         METRICS["tests"]("x = 1", "x = 1", "python")
     with pytest.raises(ValueError, match="no label"):

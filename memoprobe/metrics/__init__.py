@@ -5,6 +5,7 @@ renames undone and nothing else changed. Of skill: ``tests`` where there are som
 ``canonical_levenshtein``, and ``rougeL`` for prose. The others are there for parity.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +30,10 @@ def _is_code(sample: Sample) -> bool:
 
 
 def _is_tested(sample: Sample) -> bool:
-    return sample.tests is not None and sample.task in ANSWERED_WITH_CODE
+    """Tell whether a sample has tests that can be run; Defects4J only names its own."""
+    if sample.tests is None or sample.task not in ANSWERED_WITH_CODE:
+        return False
+    return bool(json.loads(sample.tests).get("kind") != "named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
