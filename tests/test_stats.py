@@ -12,7 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from memoprobe.stats.cluster import Group, clustered_difference, clustered_mean
+from memoprobe.stats.cluster import (
+    RESAMPLES,
+    Group,
+    clustered_contrast,
+    clustered_difference,
+    clustered_mean,
+)
 from memoprobe.stats.correction import benjamini_hochberg, bonferroni, holm
 from memoprobe.stats.interval import mean_interval, welch_difference
 from memoprobe.stats.paired import (
@@ -491,5 +497,43 @@ def test_few_clusters_are_not_resampled():
 
     reach = stats.t.ppf(0.975, 2) * error
     assert found == pytest.approx((fmean(means), fmean(means) - reach, fmean(means) + reach))
-    assert contrast.df == 2
     assert contrast.high - contrast.low < 6
+    uneven = clustered_difference(
+        Group(values, ["a", "a", "b", "b", "c", "d"]), Group([0.0, 0.1, 0.2], "abc"), rng
+    )
+    assert uneven.df == 2
+
+
+def test_equal_clusters_are_values():
+    """The means of clusters that are all as large are independent values: Student's and Welch's."""
+    rng = np.random.default_rng(0)
+    a, b = [1.0, 1.2, 2.0, 2.4, 3.0, 2.8, 4.0, 4.4], [0.0, 0.3, 0.2]
+    means, clusters = [1.1, 2.2, 2.9, 4.2], np.repeat(np.arange(4), 2).tolist()
+
+    assert clustered_mean(a, clusters, rng) == pytest.approx(mean_interval(means))
+    found = clustered_difference(Group(a, clusters), Group(b, "xyz"), rng)
+    assert found == pytest.approx(welch_difference(means, b))
+
+
+def test_resamples_are_those_of_whole_clusters():
+    """Quantile and p-value equal those of resamples that are put together cluster by cluster."""
+    rng = np.random.default_rng(3)
+    values, clusters = np.array(in_clusters(rng)) + 0.2, UNEVEN
+
+    def t(parts, middle):
+        sizes, totals = np.array([len(p) for p in parts]), np.array([p.sum() for p in parts])
+        mean = totals.sum() / sizes.sum()
+        squares = ((totals - mean * sizes) ** 2).sum() * len(parts) / (len(parts) - 1)
+        error = np.sqrt(squares) / sizes.sum()
+        return mean, error, abs(mean - middle) / error
+
+    own = [values[clusters == k] for k in range(17)]
+    mean, error, statistic = t(own, 0)
+    drawn = np.random.default_rng(9).integers(17, size=(RESAMPLES, 17))
+    null = np.array([t([own[k] for k in chosen], mean)[2] for chosen in drawn])
+
+    group = Group(values.tolist(), clusters.tolist())
+    found = clustered_contrast([group], [1.0], np.random.default_rng(9))
+    assert found.p_value == pytest.approx((1 + (null >= statistic - 1e-9).sum()) / (1 + RESAMPLES))
+    reach = np.quantile(null, 0.95) * error
+    assert (found.low, found.high) == pytest.approx((mean - reach, mean + reach))

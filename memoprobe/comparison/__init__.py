@@ -17,7 +17,7 @@ from memoprobe.comparison.standing import (
     model_advantage,
     task_difference,
 )
-from memoprobe.records import DEFAULT_POOL, Comparison
+from memoprobe.records import CHANGES_MEANING, DEFAULT_POOL, Comparison
 from memoprobe.stats.correction import benjamini_hochberg, bonferroni, holm
 
 __all__ = ["CORRECTIONS", "STUDY_DEFINITIONS", "Compared", "Family", "Group", "Point", "compare"]
@@ -77,7 +77,8 @@ def compare(groups: Sequence[Group]) -> Compared:
             if definition in STUDY_DEFINITIONS
             for row in ask(members)
         ]
-        if definition == "calibrated":
+        # After these the reference is no longer what a model without memory would answer.
+        if definition == "calibrated" and pool not in CHANGES_MEANING:
             found += memorization(members, pools.get((pool, metric, "recall"), []))
         for tests in _families(found):
             corrected = _corrected(tests)

@@ -4,6 +4,7 @@ METHOD 4: "memorized" needs three things, each with an interval that excludes 0:
 they fall more than controls do, and they keep less of what they had above the floor.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -195,13 +196,15 @@ def _alike(a: Sequence[float], b: Sequence[float]) -> bool:
 
 def _between_models(pool: Sequence[Group]) -> Iterator[Comparison]:
     """Yield for two models of a benchmark how much more the one's items fall, above controls."""
+    named: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    for group in pool:
+        named[_place(group)] += _named(group)
     for one, other in combinations(pool, 2):
         place = attrgetter("benchmark", "perturbation")
         if place(one) != place(other) or one.model == other.model:
             continue
         items = _paired(one.items, other.items)
-        groups = [[g for g in pool if _place(g) == _place(each)] for each in (one, other)]
-        controls = _paired(*([p for g in own for p in _named(g)] for own in groups))
+        controls = _paired(named[_place(one)], named[_place(other)])
         if not items or not controls:
             continue
         where = Place("memorization", "paired", f"{one.model} - {other.model}", one.benchmark)

@@ -6,6 +6,9 @@ from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memoprobe.comparison.groups import (
     Group,
     Place,
@@ -72,7 +75,7 @@ def model_advantage(pool: Sequence[Group]) -> Iterator[Comparison]:
             yield row(group, place._replace(test="mann_whitney"), sizes, _ranked(group.items, rest))
             if shared.ids:
                 yield from _paired(group, shared, place)
-        everything = friedman(shared.table) if len(shared.ids) > 1 else None
+        everything = friedman(shared.table.tolist()) if len(shared.ids) > 1 else None
         if everything is not None:
             place = Place("model_advantage", "friedman", ALL, benchmark)
             sizes = Sizes(len(shared.ids), len(shared.ids) * (len(groups) - 1))
@@ -159,24 +162,22 @@ class _Shared(NamedTuple):
     models: list[str]
     ids: list[str]
     clusters: list[str | None]
-    table: list[list[float]]  # one row a model
+    table: NDArray[np.float64]  # one row a model
 
     @classmethod
     def of(cls, groups: Sequence[Group]) -> "_Shared":
         by_model = {g.model: {p.sample_id: p for p in g.items} for g in groups}
         ids = sorted(set.intersection(*(set(points) for points in by_model.values())))
         first = next(iter(by_model.values()))
-        table = [[points[name].value for name in ids] for points in by_model.values()]
+        table = np.array([[points[k].value for k in ids] for points in by_model.values()])
         return cls(list(by_model), ids, [first[name].cluster for name in ids], table)
 
     def against_the_others(self, model: str) -> list[Point]:
         """Return each sample's value for a model minus the mean of the other models'."""
         own = self.models.index(model)
-        others = [line for k, line in enumerate(self.table) if k != own]
-        return [
-            Point(name, self.table[own][k] - fmean(line[k] for line in others), cluster)
-            for k, (name, cluster) in enumerate(zip(self.ids, self.clusters, strict=True))
-        ]
+        others = np.delete(self.table, own, axis=0)
+        differences = (self.table[own] - others.mean(axis=0)).tolist()
+        return list(map(Point, self.ids, differences, self.clusters))
 
 
 def _paired(group: Group, shared: _Shared, place: Place) -> Iterator[Comparison]:

@@ -3,7 +3,8 @@
 Items of a cluster are not independent: with 17 clusters a plain test errs in a third of its
 decisions at .05. Whole clusters are resampled instead, and every resampled mean is divided by
 its own standard error. The interval is symmetric (the quantile of the absolute t), which with few
-clusters of uneven size covers better than one of two tails or the t of G - 1.
+clusters of uneven size covers better than one of two tails or the t of G - 1. The means of
+clusters that are all as large are independent values, and are tested as such.
 """
 
 from collections.abc import Hashable, Sequence
@@ -24,17 +25,18 @@ FEW_CLUSTERS = 10
 """Fewer are too few to resample: one cluster drawn each time has no spread at all."""
 
 _TINY = 1e-12  # a standard error that is rounding alone
+_AT_ONCE = 2**21  # clusters drawn before they are counted: 16 MB
 
 Floats = NDArray[np.float64]
 
 
 class _Sums(NamedTuple):
-    totals: Floats  # of the values of each cluster, shape (..., n_clusters)
+    totals: Floats  # of the values of each cluster, shape (n_clusters,)
     sizes: Floats  # number of its values, same shape
 
 
 class _Mean(NamedTuple):
-    estimate: Floats  # shape (...)
+    estimate: Floats  # of the values, or of each resample
     error: Floats  # standard error, cluster-robust (CR1)
 
 
@@ -47,7 +49,7 @@ def clustered_mean(
 ) -> Interval:
     """Return the mean of ``values`` with an interval that knows their clusters.
 
-    Where no two values share a cluster it is the t interval; with fewer than ten clusters that
+    Where all clusters are as large it is the t interval of their means; with fewer than ten that
     of one degree of freedom less than their number, with fewer than three there is none.
 
     Args:
@@ -59,6 +61,8 @@ def clustered_mean(
     if _all_alone(clusters):
         return mean_interval(values, confidence=confidence)
     sums = _sums(values, clusters)
+    if _balanced(sums):
+        return mean_interval(_means(sums), confidence=confidence)
     mean = _mean(sums)
     estimate = float(mean.estimate)
     if _unknown(mean, sums):
@@ -66,7 +70,7 @@ def clustered_mean(
     if (n_clusters := sums.totals.shape[-1]) < FEW_CLUSTERS:
         quantile = float(stats.t.ppf((1 + confidence) / 2, n_clusters - 1))
     else:
-        again = _mean(_resampled(sums, rng))
+        again = _resampled(sums, rng)
         quantile = float(
             np.quantile(np.abs(again.estimate - mean.estimate) / again.error, confidence)
         )
@@ -97,12 +101,12 @@ def clustered_contrast(
 ) -> Difference:
     """Return a weighted sum of group means, its interval and the test that it is 0.
 
-    Where no two values of a group share a cluster it is Welch's t test with Satterthwaite's
-    degrees of freedom. Else whole clusters of every group are resampled, the two-sided
-    p-value is the share of resampled absolute t at least as large, and ``df`` is None; with
-    fewer than ten clusters in a group it is the t of one less than their number. Only the
-    sum is known where a group has fewer than three clusters (two values in Welch's case), or
-    where nothing has any spread.
+    Where all clusters of a group are as large it is Welch's t test of their means with
+    Satterthwaite's degrees of freedom. Else whole clusters of every group are resampled, the
+    two-sided p-value is the share of resampled absolute t at least as large, and ``df`` is
+    None; with fewer than ten clusters in a group it is the t of one less than their number.
+    Only the sum is known where a group has fewer than three clusters (two lone values in
+    Welch's case), or where nothing has any spread.
 
     Args:
         groups: Independent of each other.
@@ -116,6 +120,8 @@ def clustered_contrast(
     if all(_all_alone(group.clusters) for group in groups):
         return welch_contrast([group.values for group in groups], weights, confidence=confidence)
     sums = [_sums(*group) for group in groups]
+    if all(map(_balanced, sums)):
+        return welch_contrast([_means(each) for each in sums], weights, confidence=confidence)
     means = [_mean(each) for each in sums]
     estimate = _weighted(means, weights)
     error = _error(means, weights)
@@ -129,7 +135,7 @@ def clustered_contrast(
         reach = float(stats.t.ppf((1 + confidence) / 2, df) * error)
         p_value = float(2 * stats.t.sf(abs(statistic), df))
         return Difference(middle, middle - reach, middle + reach, statistic, p_value, df)
-    again = [_mean(_resampled(each, rng)) for each in sums]
+    again = [_resampled(each, rng) for each in sums]
     drawn = np.abs(_weighted(again, weights) - estimate) / _error(again, weights)
     reach = float(np.quantile(drawn, confidence) * error)
     p_value = upper_p(abs(statistic), drawn)
@@ -150,6 +156,16 @@ def _all_alone(clusters: Sequence[Hashable]) -> bool:
     return len(set(clusters)) == len(clusters)
 
 
+def _balanced(sums: _Sums) -> bool:
+    """Whether all clusters are as large: then their means are independent values of one kind."""
+    return len(sums.sizes) >= MIN_CLUSTERS and bool((sums.sizes == sums.sizes[0]).all())
+
+
+def _means(sums: _Sums) -> list[float]:
+    means: list[float] = (sums.totals / sums.sizes).tolist()
+    return means
+
+
 def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> _Sums:
     index = {name: k for k, name in enumerate(dict.fromkeys(clusters))}
     place = np.array([index[name] for name in clusters])
@@ -158,12 +174,12 @@ def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> _Sums:
 
 
 def _mean(sums: _Sums) -> _Mean:
-    """Return means with their CR1 errors; a resample without spread has a tiny error, not 0."""
+    """Return the mean with its CR1 error; without any spread that is tiny, not 0."""
     totals, sizes = sums
-    n = sizes.sum(axis=-1)
-    n_clusters = totals.shape[-1]
-    estimate = totals.sum(axis=-1) / n
-    squares = ((totals - estimate[..., None] * sizes) ** 2).sum(axis=-1)
+    n = sizes.sum()
+    n_clusters = len(totals)
+    estimate = totals.sum() / n
+    squares = ((totals - estimate * sizes) ** 2).sum()
     error = np.sqrt(squares * n_clusters / (n_clusters - 1)) / n if n_clusters > 1 else 0.0 * n
     return _Mean(estimate, np.maximum(error, _TINY))
 
@@ -172,7 +188,31 @@ def _unknown(mean: _Mean, sums: _Sums) -> bool:
     return sums.totals.shape[-1] < MIN_CLUSTERS or float(mean.error) <= _TINY
 
 
-def _resampled(sums: _Sums, rng: np.random.Generator) -> _Sums:
+def _resampled(sums: _Sums, rng: np.random.Generator) -> _Mean:
+    """Return the means, shape (RESAMPLES,), of as many clusters drawn with replacement.
+
+    A resample is how often it has each cluster; the sums over it are products with these
+    numbers, of totals about the mean so that no digits are lost.
+    """
     n_clusters = len(sums.totals)
-    chosen = rng.integers(n_clusters, size=(RESAMPLES, n_clusters))
-    return _Sums(sums.totals[chosen], sums.sizes[chosen])
+    middle = sums.totals.sum() / sums.sizes.sum()
+    about = sums.totals - middle * sums.sizes
+    terms = np.stack([sums.sizes, about, about**2, about * sums.sizes, sums.sizes**2], axis=1)
+    rows = max(1, _AT_ONCE // n_clusters)
+    parts = [
+        _times_drawn(min(rows, RESAMPLES - start), n_clusters, rng) @ terms
+        for start in range(0, RESAMPLES, rows)
+    ]
+    n, total, squares, products, sizes = np.concatenate(parts).T
+    shift = total / n
+    spread = np.maximum(squares - 2 * shift * products + shift**2 * sizes, 0.0)
+    error = np.sqrt(spread * n_clusters / (n_clusters - 1)) / n
+    return _Mean(middle + shift, np.maximum(error, _TINY))
+
+
+def _times_drawn(n_resamples: int, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """Return how often each resample has each cluster, shape (n_resamples, n_clusters)."""
+    chosen = rng.integers(n_clusters, size=(n_resamples, n_clusters))
+    chosen += np.arange(n_resamples)[:, None] * n_clusters
+    times = np.bincount(chosen.ravel(), minlength=n_resamples * n_clusters)
+    return times.reshape(n_resamples, n_clusters).astype(np.float64)
