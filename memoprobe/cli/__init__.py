@@ -14,7 +14,8 @@ __all__ = ["app", "asking", "data", "inspecting", "main", "results", "showing"]
 
 # In the order in which a newcomer needs them.
 _ORDER = (
-    "demo benchmarks models fetch fresh perturb check plan run status score compare report export"
+    "demo benchmarks models fetch fresh perturb check plan run status score compare report view"
+    " export"
 )
 app.registered_commands.sort(
     key=lambda each: _ORDER.find(str(each.name or getattr(each.callback, "__name__", ""))) % 1000

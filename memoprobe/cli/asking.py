@@ -57,6 +57,13 @@ def run(
         Literal["share", "count"] | None, typer.Option(help="What a level counts (share).")
     ] = None,
     placebo: Annotated[bool | None, typer.Option(help="Ask a placebo as well.")] = None,
+    probe: Annotated[
+        Literal["answers", "likelihood", "both"] | None,
+        typer.Option(help="Ask for answers, or how likely the references are (answers)."),
+    ] = None,
+    greedy: Annotated[
+        bool | None, typer.Option(help="Ask an answer a sample at temperature 0 too, for CDD.")
+    ] = None,
     retry_failed: Annotated[bool, typer.Option(help="Ask again what failed for good.")] = False,
 ) -> None:
     """Perturb, ask, store; resume what was stopped; then score and print the summary.
@@ -73,13 +80,11 @@ def run(
     asked = asking.ask(chosen, path, retry_failed=retry_failed, show=shower)
     if sys.stderr.isatty():
         typer.echo(err=True)
-    for warning in (*asked.progress.hints, *asked.warnings):
+    for warning in asked.warnings:
         warn(warning)
     if asked.signal is not None:
-        answered = asked.progress.answered
-        typer.echo(
-            f"stopped; {answered} answers kept in {path}, the same command goes on", err=True
-        )
+        kept = f"{asked.progress.answered} {asked.progress.unit} kept in {path}"
+        typer.echo(f"stopped; {kept}, the same command goes on", err=True)
         raise typer.Exit(128 + asked.signal)
     if asked.fault is not None:
         raise asked.fault

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from memoprobe import study
-from memoprobe.cli.app import Json, app, show
+from memoprobe.cli.app import Json, app, show, warn
 from memoprobe.errors import ConfigError
-from memoprobe.pipeline import inspecting
+from memoprobe.pipeline import inspecting, meaning
 from memoprobe.records import Task
 from memoprobe.store import open_store
 from memoprobe.study import Study
@@ -40,6 +40,9 @@ def perturb(
     study_file: Annotated[
         Path | None, typer.Option("--study", help="Take all that is not given from a study file.")
     ] = None,
+    tests: Annotated[
+        bool, typer.Option(help="For --stats run the perturbed references against their tests.")
+    ] = True,
     db: Annotated[Path | None, typer.Option(help="Show what a run has stored.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -58,21 +61,31 @@ def perturb(
         intensity=intensity or base.intensity,
     )
     rejected: dict[str, dict[str, int]] = {}
+    rates = None
     if db is not None:
         with open_store(db, write=False) as store:
             found = list(inspecting.stored(store, benchmark, perturbation, sample))
             rejected = inspecting.turned_down(store, benchmark)
+            rates = meaning.stored_rates(store)
     else:
         spec = inspecting.spec_of(base, benchmark, task, limit)
         found = list(inspecting.made(chosen, spec, perturbation, sample))
     if stats:
-        _show_figures(inspecting.figures(found, chosen.levels, rejected), as_json=as_json)
+        rates = rates or meaning.rates_of(meaning.Way(study=chosen, walled=_can_run(tests)))
+        _show_figures(inspecting.figures(found, chosen.levels, rejected, rates), as_json=as_json)
     elif as_json:
         show([inspecting.as_json(each) for each in found], as_json=True)
     else:
         coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         for each in found:
             typer.echo(inspecting.as_text(each, coloured=coloured))
+
+
+def _can_run(wanted: bool) -> bool:
+    why_not = meaning.why_not() if wanted else None
+    if why_not is not None:
+        warn(f"the references were not run against their tests: {why_not}")
+    return wanted and why_not is None
 
 
 def _show_figures(figures: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from memoprobe.cli.app import Database, Json, app, show, warn
-from memoprobe.pipeline import exporting, merging, present
+from memoprobe.pipeline import exporting, merging, present, viewing
 from memoprobe.pipeline.workers import Backend, Pool
 from memoprobe.scoring import Unanswered
 from memoprobe.store import open_store
@@ -89,7 +89,7 @@ def compare(db: Database, as_json: Json = False) -> None:
         warn(present.unscored(store))
         nothing = present.empty(store) or NOTHING_TO_COMPARE
         rows = [asdict(row) for row in stored.comparisons(store)]
-        families = stored.families(store)
+        families = present.families(store)
     if not rows and not as_json:
         typer.echo(nothing)
         return
@@ -152,3 +152,19 @@ def merge(
     """
     merging.merge(sources, out)
     summarize(out)
+
+
+@app.command()
+def view(
+    db: Database,
+    host: Annotated[str, typer.Option(help="Who may connect: an address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free one.", min=0, max=65535)] = 8001,
+    opens: Annotated[bool, typer.Option("--open", help="Open a browser.")] = False,
+) -> None:
+    """Serve every answer, level and score as pages with prepared queries (extra `view`).
+
+    Example: memoprobe view memoprobe.db --open
+    """
+    with open_store(db, write=False) as store:
+        warn(present.empty(store))
+    raise typer.Exit(viewing.serve(db, host, port, opens=opens))
