@@ -9,7 +9,7 @@ import altair as alt
 import pytest
 from scipy import stats
 
-from memoprobe.report import answer, corners, maps, summary
+from memoprobe.report import answer, corner_bars, corners, maps, summary
 from memoprobe.report.charts import BOTH_COLUMNS, COLUMN, svg
 from memoprobe.report.data import CellKey
 from memoprobe.report.distribution import MAX_POINTS, distributions
@@ -112,7 +112,7 @@ def test_charts_are_valid_vega_lite():
         falloffs(data, legend=True)[0].panel,
         distributions(data, legend=True)[0].panels[0],
         maps.panels(answer.findings(data, summary.rows(data)))[0],
-        corners.panels(corners.placed(data), legend=True)[0],
+        corner_bars.panels(corners.placed(data), legend=True)[0],
     ]
 
     for panel in panels:
@@ -198,7 +198,7 @@ def test_corners_count_items_alone(data):
     ids = {name for name, _ in q}
     both = sum(q[i, "calibrated"] <= 0.05 and q[i, "recall"] <= 0.05 for i in ids)
     falls = sum(q[i, "calibrated"] <= 0.05 < q[i, "recall"] for i in ids)
-    bars = corners.panels(found, legend=False)[0].spec["datasets"]["bars"]
+    bars = corner_bars.panels(found, legend=False)[0].spec["datasets"]["bars"]
 
     assert sum(one.counts.values()) == 12
     assert (one.counts["falls and recalls"], one.counts["falls only"]) == (both, falls)

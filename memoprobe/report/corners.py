@@ -2,24 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import groupby
-from typing import Any, NamedTuple
-
-import altair as alt
+from typing import NamedTuple
 
 from memoprobe.records import Sensitivity
-from memoprobe.report.charts import INK, Drawing, Panel, drawing, file_name, filled, named
 from memoprobe.report.data import (
-    PLACEBO,
     PRIMARY_DEFINITION,
+    UNCLAIMED,
     CellKey,
     ReportData,
     cells,
     primary_metric,
 )
 from memoprobe.report.tables import Column, Table
-from memoprobe.report.text import visible
 
 LIMIT = 0.05
 """Up to which ``control_q`` an item falls, or recalls."""
@@ -33,7 +27,6 @@ CORNERS = {
 """Name -> colour, by Okabe and Ito; ordered from what speaks most for memory to least."""
 
 _NAMES = {(True, True): 0, (False, True): 1, (True, False): 2, (False, False): 3}
-_LANE, _PLOT = 17, 170  # pixels
 
 
 class Placed(NamedTuple):
@@ -56,11 +49,14 @@ Place = tuple[str, str, str, str]
 
 
 def corners(sensitivities: Iterable[Sensitivity], metric: str | None) -> dict[Place, str | None]:
-    """Return the corner of every sample that has a fall by the metric."""
+    """Return the corner of every sample that has a fall by the metric.
+
+    Under a placebo, or what changes the meaning, it has none.
+    """
     fall: dict[Place, float | None] = {}
     recall: dict[Place, float | None] = {}
     for each in sensitivities:
-        if each.metric == metric:
+        if each.metric == metric and each.perturbation not in UNCLAIMED:
             place = (each.model, each.benchmark, each.perturbation, each.sample_id)
             if each.definition == PRIMARY_DEFINITION:
                 fall[place] = each.control_q
@@ -70,12 +66,12 @@ def corners(sensitivities: Iterable[Sensitivity], metric: str | None) -> dict[Pl
 
 
 def placed(data: ReportData) -> list[Placed]:
-    """Return how the items of each cell fall into corners, sorted; placebos are left out."""
+    """Return how the items of each cell fall into corners, sorted."""
     metric = primary_metric({each.metric for each in data.sensitivities})
     found: dict[CellKey, Counter[str | None]] = defaultdict(Counter)
     for place, name in corners(data.sensitivities, metric).items():
         model, benchmark, perturbation, sample_id = place
-        if perturbation != PLACEBO and data.group(benchmark, sample_id) == "items":
+        if data.group(benchmark, sample_id) == "items":
             found[CellKey(model, benchmark, perturbation)][name] += 1
     return [
         Placed(cell, {name: found[cell][name] for name in CORNERS}, found[cell][None])
@@ -101,70 +97,3 @@ def table(found: Sequence[Placed]) -> Table:
         ),
         rows=[[*each.cell, *each.counts.values(), each.unplaced] for each in found],
     )
-
-
-def panels(found: Sequence[Placed], *, legend: bool) -> list[Panel]:
-    """Return a panel per model: a bar for each benchmark, parted by the share of each corner."""
-    return [
-        _panel(model, list(same), legend=legend)
-        for model, same in groupby(found, lambda each: each.cell.model)
-    ]
-
-
-def _panel(model: str, members: Sequence[Placed], *, legend: bool) -> Panel:
-    bars: list[dict[str, Any]] = []
-    for lane, each in enumerate(members):
-        total, start = sum(each.counts.values()), 0.0
-        for name, count in each.counts.items():
-            told = visible(f"{each.cell.benchmark}, {name}: {count} of {total}")
-            end = start + count / total
-            if count:
-                bars.append(
-                    {"y": _y(lane), "start": start, "end": end, "corner": name, "told": told}
-                )
-            start = end
-    names = [
-        {"y": _y(lane), "name": visible(each.cell.benchmark)} for lane, each in enumerate(members)
-    ]
-    told = "; ".join(bar["told"] for bar in bars)
-    return Panel(
-        file_name("corners", model),
-        visible(f"Items of {model} by corner: {told}."),
-        filled(
-            _drawing(len(members), legend=legend),
-            {"text": visible(model), "subtitle": "share of the items"},
-            {"bars": bars, "names": names},
-        ),
-    )
-
-
-def _y(lane: int) -> float:
-    return (lane + 0.5) * _LANE
-
-
-@lru_cache(maxsize=16)
-def _drawing(n_lanes: int, *, legend: bool) -> Drawing:
-    height = n_lanes * _LANE
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
-    scale = alt.Scale(domain=list(CORNERS), range=list(CORNERS.values()))
-    key = alt.Legend(columns=2) if legend else None
-    layers = [
-        named("bars")
-        .mark_rule(strokeWidth=11, opacity=1)
-        .encode(
-            x=alt.X(
-                "start:Q",
-                title=None,
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="%", tickCount=5),
-            ),
-            x2="end:Q",
-            y=y,
-            color=alt.Color("corner:N", scale=scale, legend=key),
-            description="told:N",
-        ),
-        named("names")
-        .mark_text(align="right", color=INK, fontSize=10.5, limit=200)
-        .encode(x=alt.value(-6), y=y, text="name:N", description="name:N"),
-    ]
-    return drawing(layers, width=_PLOT, height=height)

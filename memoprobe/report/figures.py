@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memoprobe.report import answer, corners, maps, summary
+from memoprobe.report import answer, corner_bars, corners, maps, summary
 from memoprobe.report.charts import Panel, save
 from memoprobe.report.data import ReportData
 from memoprobe.report.distribution import distributions
@@ -29,5 +29,5 @@ def _panels(data: ReportData) -> list[Panel]:
         *maps.panels(answer.findings(data, summary.rows(data))),
         *(item.panel for item in falloffs(data, legend=True)),
         *(panel for item in distributions(data, legend=True) for panel in item.panels),
-        *corners.panels(corners.placed(data), legend=True),
+        *corner_bars.panels(corners.placed(data), legend=True),
     ]

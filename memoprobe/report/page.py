@@ -19,6 +19,7 @@ from markupsafe import Markup
 from memoprobe.report import (
     answer,
     checks,
+    corner_bars,
     corners,
     families,
     maps,
@@ -73,7 +74,9 @@ def _found(data: ReportData) -> dict[str, Any]:
         "summaries": summary.tables(rows),
         "corners": corners.table(placed),
         "corner_colours": corners.CORNERS,
-        "corner_panels": [Markup(inline(each)) for each in corners.panels(placed, legend=False)],
+        "corner_panels": [
+            Markup(inline(each)) for each in corner_bars.panels(placed, legend=False)
+        ],
         "questions": [
             (families.QUESTIONS.get(question, question.replace("_", " ")), list(same))
             for question, same in groupby(
@@ -87,6 +90,7 @@ def _found(data: ReportData) -> dict[str, Any]:
         "gated": checks.gated(data),
         "gate": checks.GATE,
         "edits": checks.edits(data),
+        "meaning": checks.meaning(data),
         "bookkeeping": checks.bookkeeping(data),
         "samples_data": embedded(listed),
         "n_left_out": len(data.examples) - len(listed),
