@@ -485,6 +485,20 @@ def test_several_groups_are_tested_as_scipy_does():
     assert spearman([1, 2, 3], [1, 3, 2]).effect == (0.5, None, None)
 
 
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=5))
+def test_few_ranks_are_tested_exactly(pairs):
+    """Up to eight pairs the p-value of Spearman's rho is that of all orders, as SciPy counts."""
+    x, y = map(list, zip(*pairs, strict=True))
+    assume(len(set(x)) > 1 and len(set(y)) > 1)
+
+    null = [abs(stats.spearmanr(x, order).statistic) for order in permutations(y)]
+
+    rho = spearman(x, y)
+    assert rho.statistic == pytest.approx(stats.spearmanr(x, y).statistic)
+    expected = np.mean(np.array(null) >= abs(rho.statistic) - 1e-9)
+    assert rho.p_value == pytest.approx(expected)
+
+
 def test_few_clusters_are_not_resampled():
     """With 3 to 9 clusters the interval is the t of one less, and of a usual width."""
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from rapidfuzz.distance import Levenshtein
 CLOSE = 0.05  # CDD's alpha
 LONGEST = 100  # tokens of an answer that CDD looks at
 LOWEST = 0.2  # Min-K %'s k, as a share
+FALSE_POSITIVES = 0.05  # the share of controls that may be taken for members
 
 
 def peakedness(
@@ -71,3 +72,19 @@ def risk_index(likeness: float, before: float, after: float) -> float | None:
         None where nothing was right before, so nothing can drop.
     """
     return likeness * max(0.0, 1 - after / before) if before > 0 else None
+
+
+def found_share(
+    items: Sequence[float], controls: Sequence[float], *, rate: float = FALSE_POSITIVES
+) -> float | None:
+    """Return the share of items above a bound that at most ``rate`` of the controls exceed.
+
+    It is the true-positive rate at that false-positive rate, were all items members.
+
+    Returns:
+        None where there are so few controls that one of them is more than ``rate``.
+    """
+    if not items or len(controls) * rate < 1:
+        return None
+    bound = sorted(controls, reverse=True)[int(len(controls) * rate)]
+    return fmean([value > bound for value in items])
