@@ -4,6 +4,7 @@ MemoprobeError                          what a user or a server can cause; no tr
 + ConfigError                           wrong usage, study file, environment: exit 2
   - EndpointRefused                     the server refuses key, path or model
   - SandboxError                        no wall to run untrusted programs behind
++ WorkersLost                           processes that share the work keep dying: exit 75
 + BenchmarkError                        a benchmark's data is missing or malformed: exit 2
 + PromptError                           a template and its values do not match: exit 2
 + StoreError                            the run database cannot be used: exit 2
@@ -44,6 +45,12 @@ class EndpointRefused(ConfigError):
 
 class SandboxError(ConfigError):
     """Report that untrusted programs cannot be run, with the reason and the mend."""
+
+
+class WorkersLost(MemoprobeError):
+    """Report that processes that share the work die again and again; what is stored stays."""
+
+    exit_code = 75
 
 
 class BenchmarkError(MemoprobeError):
