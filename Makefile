@@ -11,7 +11,7 @@ test: $(VENV)/.dev ## everything CI runs
 
 check: ## format, lint, import contracts, types, tests; fastest first (tools must be on PATH)
 	ruff format --check . && ruff check . && lint-imports && mypy memoprobe
-	coverage erase && coverage run -m pytest && coverage combine -q && coverage report
+	pytest --numprocesses auto --dist worksteal --cov
 
 fix: $(VENV)/.dev
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import sqlite_utils
 
+from memoprobe import tracks
 from memoprobe.errors import StoreError
 
 APPLICATION_ID = 0x6D656D70  # "memp", in the header of the file: the database is ours
@@ -21,6 +22,7 @@ _SLOT = {
     "repeat": int,
     "answer": int,
 }
+_CHOSEN = "coalesce((SELECT value FROM run_info WHERE key = 'unanswered'), 'exclude')"
 _PLACE = "s.benchmark, s.sample_id, r.perturbation, r.level, r.repeat, r.answer"
 
 
@@ -310,13 +312,12 @@ def second(db: sqlite_utils.Database) -> None:
 
 
 def _create_result_views(db: sqlite_utils.Database) -> None:
-    chosen = "coalesce((SELECT value FROM run_info WHERE key = 'unanswered'), 'exclude')"
     current = "JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
     db.create_view(
         "scores",
         f"SELECT r.model, {_PLACE}, r.metric, r.value, r.rule, r.verdict,"
         " CASE WHEN r.metric <> 'tests' AND s.reference IS NULL THEN 'self' ELSE 'given' END"
-        f" AS reference FROM score_rows r {current} AND (r.answered OR {chosen} = 'zero')",
+        f" AS reference FROM score_rows r {current} AND (r.answered OR {_CHOSEN} = 'zero')",
     )
     db.create_view(
         "curves",
@@ -333,11 +334,52 @@ def _create_result_views(db: sqlite_utils.Database) -> None:
             f"[{name}]" for name in db.table(table).columns_dict if name != "unanswered"
         )
         db.create_view(
-            view, f"SELECT {columns} FROM {table} WHERE unanswered IN ('both', {chosen})"
+            view, f"SELECT {columns} FROM {table} WHERE unanswered IN ('both', {_CHOSEN})"
         )
 
 
-MIGRATIONS: tuple[Callable[[sqlite_utils.Database], None], ...] = (first, second)
+def third(db: sqlite_utils.Database) -> None:
+    """Keep whether perturbed code still means the same, and likelihoods and greedy answers.
+
+    Level 0 of perturbed code says whether it counts at all.
+    """
+    tracks.create(db)
+    db.table("meaning_rows").create(
+        {"sample": int, "perturbation": str, "level": int, "way": str, "holds": int},
+        pk=("sample", "perturbation", "level"),
+    )
+    db.create_view(
+        "meaning_checks",
+        "SELECT s.benchmark, r.perturbation, s.language, r.way, r.level, count(*) AS n,"
+        " sum(r.holds) AS passed, avg(r.holds) AS share"
+        " FROM meaning_rows r JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
+        " GROUP BY 1, 2, 3, 4, 5",
+    )
+
+
+def fourth(db: sqlite_utils.Database) -> None:
+    """Keep further references, and tell of every score what it was measured against."""
+    db.table("sample_rows").add_column("alternatives", str)  # JSON; null where there is none
+    db.view("samples").drop()
+    db.create_view(
+        "samples",
+        "SELECT benchmark, sample_id, content_hash, task, language, input_kind, text, context,"
+        " reference, alternatives, tests, entry_point, cluster, date, control"
+        " FROM sample_rows WHERE NOT superseded",
+    )
+    db.view("scores").drop()
+    db.create_view(
+        "scores",
+        f"SELECT r.model, {_PLACE}, r.metric, r.value, r.rule, r.verdict,"
+        " CASE WHEN r.metric = 'tests' THEN 'given' WHEN s.reference IS NULL THEN 'self'"
+        " WHEN s.alternatives IS NULL THEN 'given'"
+        " ELSE 'nearest of ' || (1 + json_array_length(s.alternatives)) END AS reference"
+        " FROM score_rows r JOIN sample_rows s ON s.id = r.sample WHERE NOT s.superseded"
+        f" AND (r.answered OR {_CHOSEN} = 'zero')",
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite_utils.Database], None], ...] = (first, second, third, fourth)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

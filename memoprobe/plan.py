@@ -7,10 +7,13 @@ timeout, concurrency, row position or n.
 import hashlib
 import json
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import NamedTuple
 
+from memoprobe.errors import ConfigError
 from memoprobe.prompts import fill, stops
 from memoprobe.records import Interface, Request, Sample, Sampling, Slot, Variant, content_hash
 
@@ -57,6 +60,31 @@ def visiting_order(samples: Iterable[Sample], seed: int) -> list[Sample]:
     balanced subset, and an extended one keeps its order.
     """
     return sorted(samples, key=lambda s: digest("order", seed, s.benchmark, s.sample_id))
+
+
+class Shard(NamedTuple):
+    """Name one of several parts of a study's samples, each for a job of its own."""
+
+    number: int  # from 1
+    of: int
+
+    def holds(self, sample: Sample) -> bool:
+        """Tell whether a sample is of this part: by its name alone, on every machine alike."""
+        place = digest("shard", sample.benchmark, sample.sample_id)
+        return int.from_bytes(place[:8]) % self.of == self.number - 1
+
+
+def shard(text: str) -> Shard:
+    """Return the part that ``text`` names, such as 2/8.
+
+    Raises:
+        ConfigError: It names none.
+    """
+    found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        msg = f"--shard {text}: give the part and the number of parts, from 1/8 to 8/8"
+        raise ConfigError(msg)
+    return Shard(int(found[1]), int(found[2]))
 
 
 def slot_index(repeat: int, answer: int, width: int) -> int:

@@ -22,6 +22,8 @@ ANSWERED_WITH_CODE: frozenset[Task] = frozenset(
 )
 InputKind = Literal["prose", "code"]
 Interface = Literal["chat", "completions"]
+Probe = Literal["answers", "likelihood"]
+"""What a model is asked for: texts it draws, or how likely it finds a given one."""
 
 TEXT_SLOT = "⟦text⟧"
 """Where a Sample's text stands in its context; without it the text comes first."""
@@ -39,11 +41,17 @@ class Sample:
     text: str  # what is perturbed
     context: str = ""  # goes into the prompt unperturbed; TEXT_SLOT marks the place of text
     reference: str | None = None  # a whole function where the answer is code
+    alternatives: tuple[str, ...] = ()  # further references; the nearest of all of them counts
     tests: str | None = None  # JSON, see benchmarks
     entry_point: str | None = None  # the function under test; never renamed
     cluster: str | None = None  # project, repository, contest
     date: str | None = None  # ISO 8601
     control: bool = False  # the model cannot have seen it
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Return every reference that counts, none where there is none."""
+        return () if self.reference is None else (self.reference, *self.alternatives)
 
     def whole(self, text: str) -> str:
         """Return the sample's unperturbed context around ``text``."""
@@ -66,6 +74,7 @@ def content_hash(sample: Sample) -> str:
         sample.reference,
         sample.tests,
         sample.entry_point,
+        *([sample.alternatives] if sample.alternatives else []),
     ]
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
 
@@ -183,6 +192,7 @@ class Failure:
     detail: str
     attempts: int
     permanent: bool
+    probe: Probe = "answers"  # for what was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +261,30 @@ class Sensitivity:
     control_q: float | None = None  # control_p by Benjamini and Hochberg within the cell
 
 
+CHANGES_MEANING = frozenset({"constants", "bitflip"})
+"""Perturbations after which the reference no longer answers what is asked, or nobody can tell.
+
+No claim rests on them, and they are pooled with no other.
+"""
+
+CheckedBy = Literal["tests", "parsed"]
+"""How perturbed code was checked: run against its tests, or parsed and compared token by token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeaningCheck:
+    """Count the samples whose perturbed code still means the same at one level."""
+
+    benchmark: str
+    perturbation: str
+    language: str
+    way: CheckedBy
+    level: int  # at 0, of how many the unperturbed code passes: only those count above
+    n: int
+    passed: int
+    broken: tuple[str, ...] = ()  # ids of those that do not pass
+
+
 DEFAULT_POOL = "default"
 """The pool of every benchmark's default perturbation; another perturbation is its own pool."""
 
@@ -278,3 +312,27 @@ class Comparison:
     effect_low: float | None
     effect_high: float | None
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """Hold how well one detector of memorization tells a cell's items from the controls.
+
+    A detector is higher where it suspects more, so that an ``auc`` of .5 says nothing and one
+    of 1 that every item lies above every control.
+    """
+
+    model: str
+    benchmark: str
+    perturbation: str
+    detector: str
+    metric: str
+    definition: str
+    n_items: int
+    n_controls: int  # of the model, task and perturbation, whichever benchmark they are in
+    items: float  # mean
+    controls: float | None
+    auc: float | None  # share of pairs in which the item is higher, a tie counting half
+    auc_low: float | None
+    auc_high: float | None
+    found: float | None  # share of items above what at most 5 % of the controls exceed

@@ -6,6 +6,7 @@ given out again.
 """
 
 import importlib.util
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,13 +20,12 @@ Result = TypeVar("Result")
 Backend = Literal["loky", "dask", "ray"]
 
 WORTH_IT = 200
-"""Fewer jobs than this are done here, if the workers would be of this machine."""
+"""Less work than this, in milliseconds, is done here: to send it takes longer."""
 
 TRIES = 3
 """How often workers may die, without a result in between, before that is an error."""
 
 _PACKAGES = {"dask": "distributed", "ray": "ray"}
-_RESTARTS = {"ray": {"ray_remote_args": {"max_restarts": TRIES, "max_task_retries": TRIES}}}
 _LISTED = 64  # jobs a worker, where the backend gives results as a list
 
 
@@ -64,9 +64,11 @@ def connected(pool: Pool) -> Iterator[None]:
 def _dask(pool: Pool) -> Iterator[None]:
     from distributed import Client
 
-    own = {} if pool.scheduler else {"n_workers": processes(pool), "threads_per_worker": 1}
+    own: dict[str, Any] = {"n_workers": processes(pool), "threads_per_worker": 1} | _QUIET
     try:
-        client = Client(pool.scheduler, **own, **({} if pool.scheduler else _QUIET))
+        client = Client(  # type: ignore[no-untyped-call]
+            pool.scheduler, **({} if pool.scheduler else own)
+        )
     except (OSError, ValueError) as error:
         msg = f"no Dask scheduler answers at {pool.scheduler}: {error}"
         raise ConfigError(msg) from error
@@ -80,19 +82,36 @@ _QUIET = {"dashboard_address": None, "silence_logs": "ERROR"}  # of a cluster of
 @contextmanager
 def _ray(pool: Pool) -> Iterator[None]:
     import ray
+    from joblib import Parallel, parallel_config
     from ray.util.joblib import register_ray
 
-    own = {} if pool.scheduler else {"num_cpus": processes(pool), "include_dashboard": False}
+    own: dict[str, Any] = {"num_cpus": processes(pool), "include_dashboard": False}
     try:
-        ray.init(pool.scheduler, logging_level="ERROR", log_to_driver=False, **own)
+        ray.init(
+            pool.scheduler,
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+            **({} if pool.scheduler else own),
+        )
     except (ConnectionError, ValueError, RuntimeError) as error:
         msg = f"no Ray cluster answers at {pool.scheduler}: {error}"
         raise ConfigError(msg) from error
     try:
-        register_ray()
-        yield
+        register_ray()  # type: ignore[no-untyped-call]
+        # Actors take seconds to start, and joblib would start them for every call.
+        with (
+            parallel_config("ray", ray_remote_args=_RESTARTS),
+            Parallel(n_jobs=pool.jobs or -1) as shared,
+        ):
+            _held.append(shared)
+            yield
     finally:
+        _held.clear()
         ray.shutdown()
+
+
+_RESTARTS = {"max_restarts": TRIES, "max_task_retries": TRIES}
+_held: list[Any] = []  # joblib's connection to Ray's actors, while there is one
 
 
 _ON_CLUSTER = {"dask": _dask, "ray": _ray}
@@ -103,8 +122,18 @@ def processes(pool: Pool) -> int:
     return pool.jobs or os.cpu_count() or 1
 
 
+def count(pool: Pool) -> int:
+    """Return how many processes share the work; a cluster must be ``connected``."""
+    if pool.backend == "loky":
+        return processes(pool)
+    from joblib import effective_n_jobs, parallel_config
+
+    with parallel_config(pool.backend):
+        return int(effective_n_jobs(pool.jobs or -1))
+
+
 def each(
-    work: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], pool: Pool, n_jobs: int
+    work: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], pool: Pool, milliseconds: int
 ) -> Iterator[Result]:
     """Yield ``work(*job)`` of every job in their order; only a few jobs are in memory at once.
 
@@ -112,12 +141,12 @@ def each(
         work: A function of a module, so that other processes find it.
         jobs: Its arguments, which can be sent to other processes.
         pool: Who does it; a cluster must be ``connected``.
-        n_jobs: About how many jobs there are, in jobs of a millisecond.
+        milliseconds: About how many milliseconds all of them take.
 
     Raises:
         WorkersLost: Workers die again and again over the same jobs.
     """
-    if pool.backend == "loky" and (processes(pool) == 1 or n_jobs < WORTH_IT):
+    if milliseconds < WORTH_IT or (pool.backend == "loky" and processes(pool) == 1):
         for job in jobs:
             yield work(*job)
         return
@@ -148,20 +177,17 @@ def _shared(
     pool: Pool,
 ) -> Iterator[Result]:
     """Yield the results of jobs; ``out`` holds those that were given out, in order."""
-    from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+    from joblib import Parallel, delayed, parallel_config
 
     def calls(some: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         for job in some:
             out.append(job)
             yield delayed(work)(*job)
 
-    with parallel_config(pool.backend, **_RESTARTS.get(pool.backend, {})):
-        n = processes(pool) if pool.backend == "loky" else effective_n_jobs(pool.jobs or -1)
-        if pool.backend != "ray":
-            shared = Parallel(n_jobs=n, return_as="generator", pre_dispatch=4 * n)
-            yield from shared(calls(jobs))
-            return
-        left = iter(jobs)
-        with Parallel(n_jobs=n) as shared:
-            while some := list(islice(left, _LISTED * n)):
-                yield from shared(calls(some))
+    n, left = count(pool), iter(jobs)
+    if pool.backend == "ray":
+        while some := list(islice(left, _LISTED * n)):
+            yield from _held[0](calls(some))
+        return
+    with parallel_config(pool.backend):
+        yield from Parallel(n_jobs=n, return_as="generator", pre_dispatch=4 * n)(calls(left))

@@ -11,7 +11,10 @@ import pytest
 
 from memoprobe import workers
 from memoprobe.errors import ConfigError, WorkersLost
+from memoprobe.pipeline import derive
+from memoprobe.store import open_store
 from memoprobe.workers import Pool
+from tests import report_run
 
 BACKENDS = {"dask": "distributed", "ray": "ray"}
 INSTALLED = [name for name, package in BACKENDS.items() if importlib.util.find_spec(package)]
@@ -58,6 +61,26 @@ def test_results_and_a_killed_worker(backend, tmp_path):
     assert (tmp_path / "killed").exists()
 
 
+@pytest.mark.filterwarnings("ignore")  # of Dask and Ray themselves
+@pytest.mark.parametrize("backend", INSTALLED)
+def test_a_cluster_scores_as_this_machine_does(backend, tmp_path, monkeypatch):
+    """Scores and sensitivities of a whole run are equal to the bit, whoever worked them out."""
+    monkeypatch.setattr(workers, "WORTH_IT", 0)
+    paths = [report_run.make(tmp_path / f"{name}.db") for name in ("here", backend)]
+    with cluster(backend) as pool:
+        for path, chosen in zip(paths, (workers.DEFAULT, pool), strict=True):
+            with workers.connected(chosen), open_store(path, write=True) as store:
+                derive.score(store, ["levenshtein", "rougeL"], pool=chosen)
+
+    queries = "SELECT * FROM scores", "SELECT * FROM sensitivities", "SELECT * FROM comparisons"
+    found = []
+    for path in paths:
+        with open_store(path, write=False) as store:
+            found.append([sorted(map(repr, map(tuple, store.query(q)))) for q in queries])
+    assert all(found[0])
+    assert found[0] == found[1]
+
+
 def test_few_jobs_are_done_here():
     """No process is started for them."""
     (found,) = workers.each(os.getpid, [()], Pool(jobs=2), 1)
@@ -65,12 +88,14 @@ def test_few_jobs_are_done_here():
     assert found == os.getpid()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of loky
 def test_workers_that_always_die():
     """After three tries without a result it is an error that says what to try."""
     with pytest.raises(WorkersLost, match="--jobs"):
         list(workers.each(die, NUMBERS, Pool(jobs=2), len(NUMBERS)))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of loky
 def test_mistakes_of_work_are_its_own():
     """What a job raises is raised, and nothing is repeated."""
     with pytest.raises(ValueError, match="math domain error"):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from memoprobe import plan as parts
 from memoprobe import study
 from memoprobe.cli.app import Json, StudyFile, app, show, warn
 from memoprobe.cli.results import summarize
@@ -64,6 +65,9 @@ def run(
     greedy: Annotated[
         bool | None, typer.Option(help="Ask an answer a sample at temperature 0 too, for CDD.")
     ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="Only this part of the samples, as 2/8: see `merge`.")
+    ] = None,
     retry_failed: Annotated[bool, typer.Option(help="Ask again what failed for good.")] = False,
 ) -> None:
     """Perturb, ask, store; resume what was stopped; then score and print the summary.
@@ -73,11 +77,16 @@ def run(
     """
     flags = dict(locals())
     chosen = study.from_flags(
-        {name: value for name, value in flags.items() if name not in {"db", "retry_failed"}}
+        {
+            name: value
+            for name, value in flags.items()
+            if name not in {"db", "retry_failed", "shard"}
+        }
     )
+    part = None if shard is None else parts.shard(shard)
     path = db or Path(f"{chosen.name}.db")
     shower = progress.shower(sys.stderr)
-    asked = asking.ask(chosen, path, retry_failed=retry_failed, show=shower)
+    asked = asking.ask(chosen, path, retry_failed=retry_failed, show=shower, shard=part)
     if sys.stderr.isatty():
         typer.echo(err=True)
     for warning in asked.warnings:
@@ -88,10 +97,14 @@ def run(
         raise typer.Exit(128 + asked.signal)
     if asked.fault is not None:
         raise asked.fault
+    if part is not None and not asked.n_samples:
+        warn(f"no sample is of the part {shard}: nothing was to be asked")
+        return
     summarize(path)
     typer.echo(f"kept in {path}; for a page to read: memoprobe report {path}", err=True)
     if asked.failed:
-        typer.echo(f"{asked.failed} answers failed: see `memoprobe status {path}`", err=True)
+        what = {"answers": "answers", "likelihood": "likelihoods"}.get(chosen.probe, "slots")
+        typer.echo(f"{asked.failed} {what} failed: see `memoprobe status {path}`", err=True)
         raise typer.Exit(SLOTS_FAILED)
 
 

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from memoprobe.cli.app import Database, Json, app, show, warn
+from memoprobe.ownfile import is_own
 from memoprobe.pipeline import exporting, merging, present, viewing
-from memoprobe.pipeline.workers import Backend, Pool
 from memoprobe.scoring import Unanswered
-from memoprobe.store import open_store
+from memoprobe.store import detections, open_store
 from memoprobe.store import results as stored
 from memoprobe.tables import aligned
+from memoprobe.workers import Backend, Pool, connected
 
 NOTHING_TO_COMPARE = "nothing to compare: one model on one benchmark without controls"
 
@@ -27,15 +28,18 @@ def status(db: Database, as_json: Json = False) -> None:
     with open_store(db, write=False) as store:
         warn(present.empty(store))
         found = present.status(store)
-    rows = [*found["cells"], {"model": "all", "benchmark": "", **found}]
-    columns = ("model", "benchmark", *present.COUNTS, "failed")
+    probe = ("probe",) if found["likelihoods"]["planned"] else ()
+    columns = ("model", "benchmark", *probe, *present.COUNTS, "failed")
+    rows = present.status_rows(found)
     show(found if as_json else rows, as_json=as_json, columns=columns)
 
 
 @app.command()
 def score(
     db: Database,
-    metric: Annotated[list[str] | None, typer.Option(help="A metric; may be repeated.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="A metric, or FILE.py:FUNCTION; may be repeated.")
+    ] = None,
     unanswered: Annotated[
         Unanswered | None, typer.Option(help="What truncated and empty answers are (exclude).")
     ] = None,
@@ -48,6 +52,9 @@ def score(
     ] = False,
     backend: Annotated[Backend, typer.Option(help="Who shares the work.")] = "loky",
     jobs: Annotated[int, typer.Option(help="Processes; 0 is one a core.", min=0)] = 0,
+    scheduler: Annotated[
+        str | None, typer.Option(help="A Dask or Ray cluster's address (start workers here).")
+    ] = None,
 ) -> None:
     """Score the stored answers, measure, compare and print the summary; ask nothing.
 
@@ -55,9 +62,10 @@ def score(
 
     Example: memoprobe score memoprobe.db --metric token_levenshtein
     """
-    pool = Pool(backend, jobs)
+    pool = Pool(backend, jobs, scheduler)
     options = {"unanswered": unanswered, "map_back": map_back, "pool": pool, "unsafe": unsafe}
-    summarize(db, metric or (), **options)
+    with connected(pool):
+        summarize(db, metric or (), **options)
 
 
 def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  # noqa: ANN401
@@ -69,19 +77,22 @@ def summarize(db: Path, metrics: Sequence[str] = (), **options: Any) -> None:  #
     with open_store(db, write=True, make=False) as store:
         derived = derive.score(present.filled(store), metrics, **options)
         data = present.report_data(store, db.stem, examples=False)
-        hints = present.unreferenced(store)
+        hints = [*present.unreferenced(store), *present.unmatched(store)]
     typer.echo(terminal.text(data))
     if derived.untested is not None:
         warn(f"the answers' tests were not run: {derived.untested}")
     for name in derived.remade:
-        warn(f"{name}: its values changed with this version of memoprobe; it was scored again")
+        since = "its file changed" if is_own(name) else "its values changed with this memoprobe"
+        warn(f"{name}: {since}; it was scored again")
+    for name in derived.lost:
+        warn(f"{name}: its file is not there, so no new scores by it; give it again with --metric")
     for hint in hints:
         warn(hint)
 
 
 @app.command()
 def compare(db: Database, as_json: Json = False) -> None:
-    """Compare benchmarks, models, and items with controls.
+    """Compare benchmarks, models, items with controls, and detectors of memorization.
 
     Example: memoprobe compare memoprobe.db
     """
@@ -90,14 +101,16 @@ def compare(db: Database, as_json: Json = False) -> None:
         nothing = present.empty(store) or NOTHING_TO_COMPARE
         rows = [asdict(row) for row in stored.comparisons(store)]
         families = present.families(store)
-    if not rows and not as_json:
-        typer.echo(nothing)
-        return
+        found = [asdict(row) for row in detections.read(store)]
     if as_json:
-        show({"families": families, "rows": rows}, as_json=True)
+        show({"families": families, "rows": rows, "detections": found}, as_json=True)
         return
+    if not rows and not found:
+        typer.echo(nothing)
     for heading, family in present.by_family(families, rows):
         typer.echo(f"{heading}\n{aligned(family, present.COMPARED)}\n")
+    for heading, cell in present.by_cell(found):
+        typer.echo(f"{heading}\n{aligned(cell, present.DETECTED)}\n")
 
 
 @app.command()

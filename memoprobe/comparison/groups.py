@@ -13,7 +13,7 @@ from memoprobe.stats import cluster
 from memoprobe.stats.interval import Difference, Interval
 from memoprobe.stats.paired import Tested
 
-STUDY_DEFINITIONS = ("artifact", "calibrated", "paper", "recall", "total_drop")
+STUDY_DEFINITIONS = ("artifact", "calibrated", "ma", "paper", "recall", "total_drop")
 """The definitions whose groups are compared with one another."""
 
 
@@ -40,6 +40,7 @@ class Group:
     definition: str
     items: Sequence[Point]  # the samples that are no controls
     controls: Sequence[Point]
+    n_references: int = 1  # the nearest of them counted; only controls with as many compare
     floor: float | None = None  # performance against another item's reference
     version_of: tuple[str, int] | None = None  # model family, and the place in it
 

@@ -31,17 +31,18 @@ from memoprobe.stats.paired import wilcoxon
 COMPARABLE = 0.5
 """Largest standardized difference between items and controls in what they are matched by."""
 
-_place = attrgetter("model", "task", "perturbation")
+_place = attrgetter("model", "task", "perturbation", "n_references")
 
 
 def memorization(pool: Sequence[Group], recalls: Sequence[Group]) -> Iterator[Comparison]:
     """Contrast the items of each group with the controls of its model, task and perturbation.
 
-    The controls may stand in other benchmarks. Rows by definition: ``own_fall`` (the mean
-    fall of the items), ``calibrated`` (the difference in differences), ``retention`` (what
-    the controls keep minus what the items keep, so that a positive one speaks for memory)
-    and, of ``recalls``, ``recall``. Between two models of a benchmark, subject ``A - B``:
-    the difference of their falls on the items minus that on the controls.
+    The controls may stand in other benchmarks, and have as many references. Rows by
+    definition: ``own_fall`` (the mean fall of the items), ``calibrated`` (the difference in
+    differences), ``retention`` (what the controls keep minus what the items keep, so that a
+    positive one speaks for memory) and, of ``recalls``, ``recall``. Between two models of a
+    benchmark, subject ``A - B``: the difference of their falls on the items minus that on the
+    controls.
 
     Args:
         pool: The groups of ``calibrated`` of one pool and metric.

@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 from memoprobe.errors import ConfigError
+from memoprobe.ownfile import is_own
 from memoprobe.perturbations import dead_code as _dead_code
 from memoprobe.perturbations import own as _own
 from memoprobe.perturbations import reorder as _reorder
@@ -15,7 +16,7 @@ from memoprobe.perturbations.levels import Levels, Perturbation
 from memoprobe.perturbations.paraphrase import lexical
 from memoprobe.perturbations.placebo import placebo
 from memoprobe.perturbations.rename import function_name, natural, rename, single
-from memoprobe.records import InputKind, Sample, Variant
+from memoprobe.records import CHANGES_MEANING, InputKind, Sample, Variant
 
 __all__ = [
     "CHANGES_MEANING",
@@ -50,9 +51,6 @@ DEFAULT: dict[InputKind, str] = {"prose": "lexical", "code": "rename"}
 PARAPHRASES = frozenset(NAMES.values())
 """Those that reword prose; a study's source of paraphrases chooses one for all its prose."""
 
-CHANGES_MEANING = frozenset({"constants", "bitflip"})
-"""After these the reference no longer answers what the variant asks, or nobody can tell."""
-
 
 def find(name: str) -> Perturbation:
     """Return the registered perturbation of that name, or the own one that it says.
@@ -62,7 +60,7 @@ def find(name: str) -> Perturbation:
     """
     if name in PERTURBATIONS:
         return PERTURBATIONS[name]
-    if _own.is_own(name):
+    if is_own(name):
         return _own.load(name)
     near = get_close_matches(name, PERTURBATIONS, n=1, cutoff=0)[0]
     msg = (
@@ -74,12 +72,12 @@ def find(name: str) -> Perturbation:
 
 def label(name: str) -> str:
     """Return the name under which a run files a perturbation; an own one's has no folder."""
-    return _own.label(name) if _own.is_own(name) else name
+    return _own.label(name) if is_own(name) else name
 
 
 def fingerprint(name: str) -> str:
     """Return what a run remembers of a perturbation: an own one's name and its file's hash."""
-    return f"{label(name)} {_own.fingerprint(name)}" if _own.is_own(name) else name
+    return f"{label(name)} {_own.fingerprint(name)}" if is_own(name) else name
 
 
 def undo(answer: str, sample: Sample, variant: Variant) -> str:

@@ -1,41 +1,20 @@
 """Take a perturbation from a user's own Python file, and check what it gives."""
 
-import hashlib
-import importlib.util
 import random
-import sys
-import traceback
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from functools import cache
-from importlib.machinery import SourceFileLoader
-from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
+from memoprobe import ownfile
 from memoprobe.errors import ConfigError
 from memoprobe.perturbations.levels import Levels, Perturbation, check_intensity, variants
 from memoprobe.records import Sample, Variant
 
-
-class _Place(NamedTuple):
-    path: Path
-    function: str
-
-
-def is_own(name: str) -> bool:
-    """Tell whether a perturbation's name is ``FILE.py:FUNCTION``."""
-    path, colon, _ = name.rpartition(":")
-    return bool(colon) and path.endswith(".py")
+_WHAT = "perturbation"
 
 
 def label(name: str) -> str:
-    """Return the name under which a run files an own perturbation: without its folder.
-
-    Seeds hang on it, so a study gives the same levels wherever it lies.
-    """
-    place = _place(name)
-    return f"{place.path.name}:{place.function}"
+    """Return the name under which a run files an own perturbation; seeds hang on it."""
+    return ownfile.label(name, _WHAT)
 
 
 def fingerprint(name: str) -> str:
@@ -44,7 +23,7 @@ def fingerprint(name: str) -> str:
     Raises:
         ConfigError: The file is not there or cannot be read.
     """
-    return hashlib.sha256(_source(_place(name).path)).hexdigest()[:16]
+    return ownfile.digest(name, _WHAT)[:16]
 
 
 def load(name: str) -> Perturbation:
@@ -57,70 +36,12 @@ def load(name: str) -> Perturbation:
         ConfigError: The file cannot be read or run, or has no such function. Calling what is
             returned raises it where the function fails or gives what is no levels.
     """
-    place = _place(name)
-    module = _module(place.path, _source(place.path))
-    function = getattr(module, place.function, None)
-    if not callable(function):
-        known = [key for key, value in vars(module).items() if callable(value)]
-        near = get_close_matches(place.function, known, n=1, cutoff=0)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        msg = f"perturbation file {place.path} has no function {place.function!r}{hint}"
-        raise ConfigError(msg)
-    return _checked(name, function)
-
-
-def _place(name: str) -> _Place:
-    path, _, function = name.rpartition(":")
-    if not is_own(name) or not function.isidentifier():
-        msg = f"perturbation {name!r}: an own one is named FILE.py:FUNCTION"
-        raise ConfigError(msg)
-    return _Place(Path(path), function)
-
-
-def _source(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        msg = f"perturbation file {path} cannot be read: {error.strerror or error}"
-        raise ConfigError(msg) from error
-
-
-class _Loader(SourceFileLoader):
-    """Run a file as it is now: compiled files are told from it by whole seconds."""
-
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the loader's own signature
-        """Return the file compiled, without a look into ``__pycache__``."""
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
-@cache
-def _module(path: Path, source: bytes) -> ModuleType:  # noqa: ARG001 - an edited file is run anew
-    name = f"memoprobe_own_{path.stem}"
-    loader = _Loader(name, str(path))
-    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert spec is not None, "a path and a loader make a specification"
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up there
-    try:
-        loader.exec_module(module)
-    except Exception as error:
-        msg = f"perturbation file {path} cannot be run: {_told(error, path)}"
-        raise ConfigError(msg) from error
-    return module
-
-
-def _told(error: Exception, path: Path) -> str:
-    """Return what an error says and, where it comes from the user's file, on which line."""
-    if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error.msg} (line {error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
+    return _checked(name, ownfile.function(name, _WHAT))
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Perturbation:
     """Return an own function as one that keeps the rules of ours."""
-    path, shown = _place(name).path, label(name)
+    path, shown = ownfile.place(name, _WHAT).path, label(name)
 
     def perturb(
         sample: Sample, levels: int, rng: random.Random, *, intensity: str = "share"
@@ -134,7 +55,7 @@ def _checked(name: str, function: Callable[..., Any]) -> Perturbation:
                 given = function(sample, levels, rng, intensity=intensity)
                 given = given if isinstance(given, Levels) else list(given)
             except Exception as error:
-                msg = f"{where}: {_told(error, path)}"
+                msg = f"{where}: {ownfile.told(error, path)}"
                 raise ConfigError(msg) from error
             return _levels(given, sample, levels, shown, where)
 

@@ -2,15 +2,16 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from memoprobe.languages import words
 from memoprobe.perturbations.distances import Measure, by_words
-from memoprobe.perturbations.levels import Levels, check, distance, steps, variants
+from memoprobe.perturbations.levels import Levels, check, distance, edit_share, steps, variants
 from memoprobe.perturbations.protected import facts, loss, task_identifiers
 from memoprobe.perturbations.rewording import reword
+from memoprobe.perturbations.strength import matched
 from memoprobe.records import Sample
 
 
@@ -29,21 +30,30 @@ class Way(NamedTuple):
 
     name: str
     measure: Measure = by_words
+    edit_shares: tuple[float, ...] = ()  # aim of each level above 0; empty: by intensity
 
 
 DRAWS = 5
 
 
-def lexical(sample: Sample, levels: int, rng: random.Random, *, intensity: str = "share") -> Levels:
+def lexical(
+    sample: Sample,
+    levels: int,
+    rng: random.Random,
+    *,
+    intensity: str = "share",
+    edit_shares: tuple[float, ...] = (),
+) -> Levels:
     """Return the sample's prose reworded by the embedded rules, each level extending the last.
 
     Level k applies about k / ``levels`` of the edits that the text has room for (``share``),
-    or k of them (``count``).
+    or k of them (``count``), or as many as come closest to the edit share that it aims at.
 
     Raises:
         ConfigError: The text is code.
     """
-    return paraphrase(sample, levels, rng, reword, Way("lexical"), intensity)
+    way = Way("lexical", edit_shares=edit_shares)
+    return paraphrase(sample, levels, rng, reword, way, intensity)
 
 
 def paraphrase(
@@ -74,13 +84,26 @@ def paraphrase(
         zip(way.measure(sample.text, best), best, strict=True),
         key=lambda each: (each[0], distance(sample.text, each[1])),
     )
-    chosen = [far[count - 1] for count in steps(len(far), levels, intensity)]
+    chosen = [
+        far[count - 1]
+        for count in _counts(sample, [text for _, text in far], levels, way, intensity)
+    ]
     altered = variants(sample, way.name, [(text, {}) for _, text in chosen])
     measured = [0.0, *(measure for measure, _ in chosen)]
     return Levels(
         [replace(each, distance=far) for each, far in zip(altered, measured, strict=True)],
         dict(sorted(rejected.items())),
     )
+
+
+def _counts(
+    sample: Sample, texts: Sequence[str], levels: int, way: Way, intensity: str
+) -> list[int]:
+    """Return which of the texts, by rising distance, each level above 0 is: the n-th."""
+    aims = way.edit_shares[:levels]
+    if not aims:
+        return steps(len(texts), levels, intensity)
+    return matched(aims, len(texts), lambda n: edit_share(sample, texts[n - 1]))
 
 
 def said(text: str) -> tuple[str, ...]:

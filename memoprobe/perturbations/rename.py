@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -119,9 +119,17 @@ def _renamed(
         return program
     names, aims = program.names, renaming.edit_shares[:levels]
 
+    def share_of(chosen: Sequence[str]) -> float:
+        return edit_share(sample, program.variant(sample.text, chosen)[0])
+
+    if aims and share_of(names[: len(aims)]) > aims[-1]:
+        # One name a level is too much already, so the rarest come first.
+        counted = [name for _, _, name in program.places]
+        names = sorted(names, key=counted.count)
+
     @cache
     def share(n_names: int) -> float:
-        return edit_share(sample, program.variant(sample.text, names[:n_names])[0])
+        return share_of(names[:n_names])
 
     counts = matched(aims, len(names), share) if aims else steps(len(names), levels, intensity)
     altered = [program.variant(sample.text, names[:n_names]) for n_names in counts]

@@ -34,7 +34,8 @@ def edit_aims(strongest: Mapping[str, Sequence[float]], levels: int) -> tuple[fl
 def matched(aims: Sequence[float], n_edits: int, share: Callable[[int], float]) -> list[int]:
     """Return how many of ``n_edits`` nested edits each level makes, to come closest to its aim.
 
-    The counts rise, and as many edits are left over as the levels above need to differ.
+    The strongest level chooses first, for by it strengths are compared; the counts rise, so as
+    many edits are left for each level as those below need to differ.
 
     Args:
         aims: The edit share that each level above 0 aims at, rising.
@@ -42,12 +43,11 @@ def matched(aims: Sequence[float], n_edits: int, share: Callable[[int], float]) 
         share: Number of edits made -> edit share, rising.
     """
     counts: list[int] = []
-    for level, aim in enumerate(aims, start=1):
-        low = counts[-1] + 1 if counts else 1
-        high = max(low, n_edits - (len(aims) - level))
-        if low > n_edits:
-            break
-        above = low + bisect_left(range(low, high + 1), aim, key=share)
-        near = [count for count in (above - 1, above) if low <= count <= high]
+    high = n_edits
+    for level in range(min(len(aims), n_edits), 0, -1):
+        aim = aims[level - 1]
+        above = level + bisect_left(range(level, high + 1), aim, key=share)
+        near = [count for count in (above - 1, above) if level <= count <= high]
         counts.append(min(near, key=lambda count: (abs(share(count) - aim), count)))
-    return counts
+        high = counts[-1] - 1
+    return counts[::-1]

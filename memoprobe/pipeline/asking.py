@@ -1,25 +1,24 @@
 """Perturb, ask, store: the part of a run that needs endpoints."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
-from memoprobe import benchmarks, engine, plan
+from memoprobe import benchmarks, engine, plan, rivals
 from memoprobe.endpoints.address import address
-from memoprobe.endpoints.client import Client
-from memoprobe.endpoints.flow import Flow
-from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
-from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError, StoreUnavailable
-from memoprobe.pipeline import paraphrasing, perturbing, settings
+from memoprobe.errors import ConfigError, EndpointDown, MemoprobeError
+from memoprobe.pipeline import paraphrasing, perturbing, probing, scheduling, settings
+from memoprobe.pipeline.lanes import RequestsOf, facts, is_fatal, lanes, shares
+from memoprobe.pipeline.probing import Asking, Keeping
 from memoprobe.plan import Design
-from memoprobe.records import Request, Sample
-from memoprobe.store import Store, open_store
+from memoprobe.records import Probe, Request, Sample, Variant
+from memoprobe.store import Store, open_store, probes
 from memoprobe.store.counts import status
-from memoprobe.store.database import Cell, PlanRow
 from memoprobe.store.opening import told
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
@@ -28,11 +27,12 @@ from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 class Asked:
     """Hold how the asking ended."""
 
-    progress: Progress
+    progress: Progress  # of what was asked last
     signal: int | None  # that ended it early
     fault: MemoprobeError | None  # why an endpoint could not go on
     failed: int  # slots of the database that have a failure instead of an answer
     warnings: list[str]
+    n_samples: int = 0  # that were chosen to be asked about
 
 
 def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
@@ -43,6 +43,7 @@ def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
         after=spec.after,
         before=spec.before,
         control=spec.control,
+        references=spec.n_references,
         options=spec.options,
     )
     if spec.files and spec.task is not None:
@@ -51,8 +52,43 @@ def read_benchmark(spec: BenchmarkSpec, seed: int) -> benchmarks.Loaded:
     return benchmarks.load(benchmarks.find(spec.label), settings.home(), selection)
 
 
-def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress], None]) -> Asked:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """Hold what is asked, of whom, and where it is kept."""
+
+    store: Store
+    study: Study
+    keys: Mapping[str, str | None]  # model -> for its endpoints
+    designs: Mapping[str, Design]
+    order: Sequence[Sample]
+    retry_failed: bool
+    show: Callable[[Progress], None]
+
+
+class _Round(NamedTuple):
+    """Hold how the asking for one probe ended."""
+
+    progress: Progress
+    signal: int | None
+    lanes: Sequence[Lane]
+
+    @property
+    def ended_early(self) -> bool:
+        """Tell whether what is asked next would be asked too early."""
+        return self.signal is not None or any(map(is_fatal, self.lanes))
+
+
+def ask(
+    study: Study,
+    db: Path,
+    *,
+    retry_failed: bool,
+    show: Callable[[Progress], None],
+    shard: plan.Shard | None = None,
+) -> Asked:
     """Ask every model for what is missing in the database and store what comes back.
+
+    A ``shard`` is asked about its own samples; the study is the same for all of them.
 
     Raises:
         MemoprobeError: The study, the data or the database cannot be used.
@@ -69,47 +105,123 @@ def ask(study: Study, db: Path, *, retry_failed: bool, show: Callable[[Progress]
         agreed = settings.settle(store, settings.settings_of(study, samples))
         _remember(store, study, loaded)
         settings.remember_families(store, study)
-        designs = {m.name: settings.design_of(study, m, agreed["width"]) for m in study.models}
-        store.replace_plan(dict(_plan_rows(study, samples, designs)))
-        store.start()
+        width = agreed.get("width", study.answers)
+        designs = {m.name: settings.design_of(study, m, width) for m in study.models}
         perturbing.settle_strength(store, study, samples)
+        if shard is not None:
+            samples = {k: [s for s in group if shard.holds(s)] for k, group in samples.items()}
+        planned = scheduling.plan_of(study, samples, designs)
+        store.replace_plan(planned.rows)
+        store.start()
         if (early := _paraphrase(store, study, samples, show)) is not None:
             return early
-
-        def missing_of(model: ModelSpec) -> Callable[[list[Sample]], Iterator[Request]]:
-            design = designs[model.name]
-            return lambda share: missing(store, study, share, design, retry_failed=retry_failed)
-
         every = (sample for group in samples.values() for sample in group)
-        order = plan.visiting_order(every, study.seed)
-        lanes = [
-            lane
-            for model in study.models
-            for lane in _lanes(
-                store,
-                model,
-                keys[model.name],
-                _shares(order, model),
-                missing_of(model),
-            )
-        ]
-        progress = Progress(left=sum(row["left"] for row in status(store)))
-        signal = engine.run(lanes, store.save, progress, show)
+        run = _Run(
+            store=store,
+            study=study,
+            keys=keys,
+            designs=designs,
+            order=plan.visiting_order(every, study.seed),
+            retry_failed=retry_failed,
+            show=show,
+        )
+        asked = _ask(run)
+    warnings = [*planned.left_out, *asked.warnings]
+    return replace(asked, warnings=warnings, n_samples=len(run.order))
+
+
+def _ask(run: _Run) -> Asked:
+    """Ask for one probe after the other, until one of them ends early."""
+    store, rounds = run.store, list[_Round]()
+    for probe in run.study.probes:
+        rounds.append(_ROUNDS[probe](run))
         store.flush()
-        store.set_info({"ended": datetime.now(UTC).isoformat(timespec="seconds")})
-        _remember_servers(store, lanes)
-        if progress.answered:
-            seconds = monotonic() - progress.started
-            store.set_info({"answers_per_second": progress.answered / seconds})
-        failed = sum(sum(row["failed"].values()) for row in status(store))
-        fault = next((_told(lane, store) for lane in lanes if _is_fatal(lane)), None)
-        spared = [
-            f"{lane.client.name} dropped out, the other endpoints of {lane.model} did its work: "
-            f"{lane.fault}"
-            for lane in lanes
-            if lane.fault is not None and not _is_fatal(lane)
-        ]
-    return Asked(progress=progress, signal=signal, fault=fault, failed=failed, warnings=spared)
+        if rounds[-1].ended_early:
+            break
+    every = [lane for each in rounds for lane in each.lanes]
+    store.set_info({"ended": datetime.now(UTC).isoformat(timespec="seconds")})
+    store.set_info(facts(every[::-1]))  # what answers show of a server is the last to be written
+    fault = next((_told(lane, store) for lane in every if is_fatal(lane)), None)
+    spared = [
+        f"{lane.client.name} dropped out, the other endpoints of {lane.model} did its work: "
+        f"{lane.fault}"
+        for lane in every
+        if lane.fault is not None and not is_fatal(lane)
+    ]
+    return Asked(
+        progress=rounds[-1].progress,
+        signal=rounds[-1].signal,
+        fault=fault,
+        failed=sum(sum(row["failed"].values()) for row in status(store)),
+        warnings=[hint for each in rounds for hint in each.progress.hints] + spared,
+    )
+
+
+def _ask_for_answers(run: _Run) -> _Round:
+    store = run.store
+
+    def requests_of(model: ModelSpec) -> RequestsOf:
+        design = run.designs[model.name]
+        return lambda share: missing(store, run.study, share, design, retry_failed=run.retry_failed)
+
+    every = [
+        lane
+        for model in run.study.models
+        for lane in _lanes(
+            store, model, run.keys[model.name], shares(run.order, model), requests_of(model)
+        )
+    ]
+    progress = Progress(left=_left(store, "answers"))
+    signal = engine.run(every, store.save, progress, run.show)
+    if progress.answered:
+        seconds = monotonic() - progress.started
+        store.set_info({"answers_per_second": progress.answered / seconds})
+    return _Round(progress, signal, every)
+
+
+def _ask_for_likelihoods(run: _Run) -> _Round:
+    store, study = run.store, run.study
+
+    def variants(sample: Sample) -> Iterator[Variant]:
+        with told(store.path):
+            for name in perturbing.names_of(study, sample):
+                yield from perturbing.stored_variants(store, study, sample, name)
+
+    def closed(model: str, sample: Sample) -> set[bytes]:
+        with told(store.path):
+            return store.closed(model, sample, retry_failed=run.retry_failed)
+
+    probed = probing.probe(
+        [
+            Asking(
+                spec=model,
+                key=run.keys[model.name],
+                design=run.designs[model.name],
+                most=_most(store, model.name),
+            )
+            for model in study.models
+        ],
+        run.order,
+        Keeping(
+            variants=variants,
+            closed=closed,
+            save=store.save,
+            sent=store.save_prompt,
+            left=_left(store, "likelihood"),
+        ),
+        run.show,
+    )
+    return _Round(probed.progress, probed.signal, probed.lanes)
+
+
+_ROUNDS: Mapping[Probe, Callable[[_Run], _Round]] = {
+    "answers": _ask_for_answers,
+    "likelihood": _ask_for_likelihoods,
+}
+
+
+def _left(store: Store, probe: Probe) -> int:
+    return sum(row["left"] for row in status(store, probe))
 
 
 def _paraphrase(
@@ -134,15 +246,20 @@ def _paraphrase(
         store,
         study,
         order,
-        lambda spec, requests: list(_lanes(store, spec, key, [order], requests)),
+        lambda spec, requests: _lanes(store, spec, key, [order], requests),
         lambda sample: len(perturbing.variants_of(study, sample, name, store).variants) - 1,
         show,
     )
     if early is None:
         return None
     progress, signal, fault = early
-    failed = sum(progress.failed.values())
-    return Asked(progress=progress, signal=signal, fault=fault, failed=failed, warnings=[])
+    return Asked(
+        progress=progress,
+        signal=signal,
+        fault=fault,
+        failed=progress.failed.total(),
+        warnings=progress.hints,
+    )
 
 
 def _remember(store: Store, study: Study, loaded: Mapping[str, benchmarks.Loaded]) -> None:
@@ -168,114 +285,66 @@ def _origin(name: str) -> dict[str, str | None]:
     return benchmarks.origin(registered, settings.home()) if registered else {}
 
 
-def _plan_rows(
-    study: Study, samples: Mapping[str, list[Sample]], designs: Mapping[str, Design]
-) -> Iterator[tuple[PlanRow, list[str]]]:
-    """Yield what is planned for every cell, and the ids of the samples that it is planned for."""
-    for model, design in designs.items():
-        for benchmark, group in samples.items():
-            chosen: dict[str, list[str]] = {}
-            for sample in group:
-                for name in perturbing.names_of(study, sample):
-                    chosen.setdefault(name, []).append(sample.sample_id)
-            for name, ids in chosen.items():
-                yield PlanRow(Cell(model, benchmark, name), study.levels, *design.slots()[-1]), ids
-
-
-def _shares(order: list[Sample], spec: ModelSpec) -> list[list[Sample]]:
-    """Return the samples of each base URL in the order in which they are asked.
-
-    A sample's place is always the same, for its prompt cache.
-    """
-    if len(spec.base_urls) == 1:
-        return [order]
-    shares: list[list[Sample]] = [[] for _ in spec.base_urls]
-    for sample in order:
-        shares[plan.replica(sample, len(shares))].append(sample)
-    return shares
-
-
 def _lanes(
     store: Store,
     spec: ModelSpec,
     key: str | None,
-    shares: list[list[Sample]],
-    requests_of: Callable[[list[Sample]], Iterator[Request]],
-) -> Iterator[Lane]:
-    """Yield a lane per base URL."""
-    known = _known_limits(store, spec.name)
-    pool = Pool([requests_of(share) for share in shares])
-    for number, base_url in enumerate(spec.base_urls):
-        yield Lane(
-            model=spec.name,
-            pool=pool,
-            replica=number,
-            client=Client(
-                base_url=base_url,
-                api_key=key,
-                timeout_s=spec.timeout_s,
-                extra_body=spec.extra_body,
-            ),
-            flow=Flow(
-                max_in_flight=spec.max_in_flight,
-                requests_per_minute=spec.requests_per_minute,
-                tokens_per_minute=spec.tokens_per_minute,
-            ),
-            max_n=known.get(address(base_url, None).url, engine.MOST_CHOICES),
-        )
+    shared: Sequence[Sequence[Sample]],
+    requests_of: RequestsOf,
+) -> list[Lane]:
+    return lanes(spec, key, shared, requests_of, most=_most(store, spec.name))
 
 
 def missing(
-    store: Store, study: Study, samples: list[Sample], design: Design, *, retry_failed: bool
+    store: Store, study: Study, samples: Sequence[Sample], design: Design, *, retry_failed: bool
 ) -> Iterator[Request]:
-    """Yield the requests whose slots are not all closed, a sample's levels together."""
+    """Yield the requests whose slots are not all closed, a sample's levels together.
+
+    A greedy answer, where one is planned, is to the first of a sample's perturbations.
+    """
     with told(store.path):
         repeats, answers = design.slots()[-1]
         complete = store.complete(design.model, repeats, answers)
+        with_greedy = scheduling.n_greedy_answers(study, design) > 0
+        have_greedy = probes.with_greedy(store, design.model) if with_greedy else set()
         for sample in samples:
-            names = [
-                name
+            first, *others = (
+                (sample.benchmark, sample.sample_id, name)
                 for name in perturbing.names_of(study, sample)
-                if (sample.benchmark, sample.sample_id, name) not in complete
-            ]
-            closed = (
-                store.closed(design.model, sample, retry_failed=retry_failed) if names else set()
             )
-            for name in names:
-                for variant in perturbing.stored_variants(store, study, sample, name):
-                    whole = plan.request(sample, variant, design)
-                    if rest := tuple(slot for slot in whole.slots if slot.key not in closed):
-                        store.save_prompt(whole)
-                        yield plan.only(whole, rest)
+            lacks_greedy = with_greedy and first not in have_greedy
+            lacking = [place for place in (first, *others) if place not in complete]
+            if lacks_greedy and first not in lacking:
+                lacking.insert(0, first)
+            closed = (
+                store.closed(design.model, sample, retry_failed=retry_failed) if lacking else set()
+            )
+            for place in lacking:
+                for variant in perturbing.stored_variants(store, study, sample, place[-1]):
+                    greedy = lacks_greedy and place == first and variant.level == 0
+                    for whole in _requests(sample, variant, design, greedy=greedy):
+                        if rest := tuple(s for s in whole.slots if s.key not in closed):
+                            store.save_prompt(whole)
+                            yield plan.only(whole, rest)
 
 
-def _known_limits(store: Store, model: str) -> dict[str, int]:
+def _requests(
+    sample: Sample, variant: Variant, design: Design, *, greedy: bool
+) -> Iterator[Request]:
+    yield plan.request(sample, variant, design)
+    if greedy and (request := rivals.greedy_request(sample, variant, design)) is not None:
+        yield request
+
+
+def _most(store: Store, model: str) -> Callable[[str], int]:
     """Return base URL -> the most choices a request, as an earlier run found out."""
     start = f"server/{model}/"
-    return {
+    known = {
         key.removeprefix(start): json.loads(value).get("max_n", engine.MOST_CHOICES)
         for key, value in store.info().items()
         if key.startswith(start)
     }
-
-
-def _remember_servers(store: Store, lanes: list[Lane]) -> None:
-    """Store what the servers said of themselves, and what was found out."""
-    facts = {}
-    for lane in lanes:
-        client = lane.client
-        if isinstance(client, Client) and client.server is not None:
-            learned = {"max_n": lane.max_n} if lane.max_n < engine.MOST_CHOICES else {}
-            key = f"server/{lane.model}/{client.asked}"
-            facts[key] = {**client.server.facts(), **learned}
-    store.set_info(facts)
-
-
-def _is_fatal(lane: Lane) -> bool:
-    """Tell whether a lane's fault left work undone: other replicas may have taken it over."""
-    return lane.fault is not None and (
-        lane.pool.abandoned or isinstance(lane.fault, StoreUnavailable)
-    )
+    return lambda base_url: known.get(address(base_url, None).url, engine.MOST_CHOICES)
 
 
 def _told(lane: Lane, store: Store) -> MemoprobeError:

@@ -50,7 +50,7 @@ def choose(
             cell = (each.model, each.benchmark, each.perturbation)
             falls[cell][each.sample_id] = each.value
     placed = corners(sensitivities, metric)
-    cells = [plan.cell for plan in store.plans() if plan.cell.perturbation != PLACEBO]
+    cells = [cell for cell in store.cells() if cell.perturbation != PLACEBO]
     limit = max(FEWEST, min(MOST, TOTAL // max(1, len(cells))))
     models = settings.stored_settings(store).get("models", {})
     found = []

@@ -1,7 +1,7 @@
 """Show what a perturbation does: the levels of one sample, or figures over a benchmark."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from statistics import median, quantiles
@@ -10,23 +10,24 @@ from typing import Any, NamedTuple
 
 from memoprobe.errors import BenchmarkError, ConfigError
 from memoprobe.perturbations import Levels
-from memoprobe.pipeline import paraphrasing
+from memoprobe.pipeline import meaning, paraphrasing
 from memoprobe.pipeline.asking import read_benchmark
+from memoprobe.pipeline.meaning import Rates, RatesOf
 from memoprobe.pipeline.perturbing import names_of, variants_of
 from memoprobe.pipeline.present import WITHHELD, is_shown
-from memoprobe.records import Sample, Task, Variant
+from memoprobe.records import Sample, Task
 from memoprobe.report.diffs import segments
 from memoprobe.store import Store, counts
 from memoprobe.study import BenchmarkSpec, Study
 
-COLUMNS = ("level", "samples", "edit_share_q1", "edit_share", "edit_share_q3", "distance", "passed")
+COLUMNS = (
+    *("level", "samples", "edit_share_q1", "edit_share", "edit_share_q3", "distance"),
+    *("passed", "parsed"),
+)
 """The columns of the figures over a benchmark; ``edit_share`` and ``distance`` are medians."""
 
 _COLOURS = {"same": ("", ""), "del": ("\x1b[31;9m", "\x1b[0m"), "ins": ("\x1b[32m", "\x1b[0m")}
 _MARKS = {"same": ("", ""), "del": ("[-", "-]"), "ins": ("{+", "+}")}
-
-PassRate = Callable[[Sequence[tuple[Sample, Variant]]], float | None]
-"""Return the share of some variants' references that pass their tests, None where unknown."""
 
 
 class Perturbed(NamedTuple):
@@ -186,19 +187,21 @@ def figures(
     found: Iterable[Perturbed],
     levels: int,
     rejected: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-    pass_rate: PassRate = lambda _: None,
+    rates: RatesOf = lambda _: {},
 ) -> list[dict[str, Any]]:
     """Return figures over the samples of a benchmark, one object a perturbation.
 
     ``rows`` has one object a level above 0, its keys COLUMNS: how many samples have it, the
-    quartiles of their edit shares, and the share whose perturbed reference passes its tests,
-    null where nobody has run them. ``unaltered`` counts samples without any level above 0.
+    quartiles of their edit shares, the share whose perturbed reference passes its tests
+    (``passed``), and of those that cannot be run the share that still parses, with the same
+    tokens up to our edits (``parsed``); null where there are none, or nobody has looked.
+    ``unaltered`` counts samples without any level above 0.
 
     Args:
         found: The samples.
         levels: How many there can be above 0.
         rejected: Perturbation -> why candidates were turned down, beside what the samples say.
-        pass_rate: Tells that share.
+        rates: Tells these shares.
     """
     groups: dict[str, list[Perturbed]] = {}
     for each in found:
@@ -210,10 +213,16 @@ def figures(
             "samples": len(group),
             "unaltered": sum(len(each.levels.variants) == 1 for each in group),
             "rejected": _total(rejected.get(name, {}), *(e.levels.rejected for e in group)),
-            "rows": [_row(group, level, pass_rate) for level in range(1, levels + 1)],
+            "rows": list(_rows(group, levels, rates)),
         }
         for name, group in sorted(groups.items())
     ]
+
+
+def _rows(group: Sequence[Perturbed], levels: int, rates: RatesOf) -> Iterator[dict[str, Any]]:
+    known = rates([(sample, levels.variants) for sample, levels in group])
+    for level in range(1, levels + 1):
+        yield _row(group, level, known.get(level, meaning.UNKNOWN))
 
 
 def _total(*tallies: Mapping[str, int]) -> dict[str, int]:
@@ -223,7 +232,7 @@ def _total(*tallies: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
-def _row(group: Sequence[Perturbed], level: int, pass_rate: PassRate) -> dict[str, Any]:
+def _row(group: Sequence[Perturbed], level: int, known: Rates) -> dict[str, Any]:
     reached = [
         (sample, levels.variants[level]) for sample, levels in group if len(levels.variants) > level
     ]
@@ -236,7 +245,7 @@ def _row(group: Sequence[Perturbed], level: int, pass_rate: PassRate) -> dict[st
         "edit_share": middle,
         "edit_share_q3": high,
         "distance": median(variant.distance for _, variant in reached) if reached else None,
-        "passed": pass_rate(reached),
+        **known._asdict(),
     }
 
 

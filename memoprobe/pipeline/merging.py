@@ -38,8 +38,8 @@ def _add(store: Store, source: Path) -> None:
     if wanted:
         # A run may raise the answers under the width it began with; two runs that began with
         # different ones drew the same slots with different seeds.
-        if stored and stored["width"] != wanted["width"]:
-            first, here = stored["width"], wanted["width"]
+        first, here = stored.get("width"), wanted.get("width")
+        if first is not None and here is not None and first != here:
             msg = f"{source}: its run began with {here} answers, the others' with {first}"
             raise StoreError(msg)
         settings.settle(store, wanted)

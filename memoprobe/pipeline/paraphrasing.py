@@ -20,6 +20,7 @@ from memoprobe.perturbations import distances, sources, sources_bart, sources_en
 from memoprobe.perturbations.choice import NAMES, Paraphrasing, kind_of, rules
 from memoprobe.perturbations.distances import ORDERS
 from memoprobe.perturbations.paraphrase import Way
+from memoprobe.pipeline.lanes import RequestsOf
 from memoprobe.records import InputKind, Request, Sample, Sampling, Slot, content_hash, state
 from memoprobe.store import Store
 from memoprobe.store.opening import told
@@ -29,7 +30,7 @@ from memoprobe.study import ModelSpec, Study
 ROUNDS = 3  # in which a sample with too few candidates is asked about
 ASKED = NAMES["endpoint"]
 
-LanesOf = Callable[[ModelSpec, Callable[[list[Sample]], Iterator[Request]]], Sequence[Lane]]
+LanesOf = Callable[[ModelSpec, RequestsOf], Sequence[Lane]]
 """Give the lanes on which a model is asked for the requests about some samples."""
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from memoprobe import perturbations, plan
+from memoprobe.perturbations.paraphrase import lexical
 from memoprobe.perturbations.rename import Renaming, rename
 from memoprobe.perturbations.strength import edit_aims
 from memoprobe.pipeline import paraphrasing
@@ -11,8 +12,8 @@ from memoprobe.records import Sample, Variant
 from memoprobe.store import Store
 from memoprobe.study import Study
 
-MATCHED = "rename"
-"""The perturbation whose strength can be matched across benchmarks."""
+MATCHED = frozenset({"rename", "lexical"})
+"""The perturbations whose strength can be matched across benchmarks, of code and of prose."""
 
 
 def names_of(study: Study, sample: Sample) -> list[str]:
@@ -33,7 +34,9 @@ def variants_of(
     source = paraphrasing.find(study, name, store)
     if source is not None:
         return source(sample, study.levels, rng, intensity=study.intensity)
-    aims = _aims(store) if study.match_edit_share and name == MATCHED else ()
+    aims = _aims(store) if study.match_edit_share and name in MATCHED else ()
+    if aims and name == "lexical":
+        return lexical(sample, study.levels, rng, edit_shares=aims)
     if aims:
         return rename(sample, study.levels, rng, renaming=Renaming(edit_shares=aims))
     own = study.perturbation or ""
@@ -60,9 +63,16 @@ def settle_strength(store: Store, study: Study, samples: Mapping[str, Iterable[S
     if not study.match_edit_share or _aims(store):
         return
     strongest = {
-        benchmark: [variants_of(study, each, MATCHED).variants[-1].edit_share for each in own]
+        benchmark: [variants_of(study, *each).variants[-1].edit_share for each in own]
         for benchmark, group in samples.items()
-        if (own := [sample for sample in group if MATCHED in names_of(study, sample)])
+        if (
+            own := [
+                (sample, name)
+                for sample in group
+                for name in names_of(study, sample)
+                if name in MATCHED
+            ]
+        )
     }
     if strongest:
         store.set_info({"edit_aims": list(edit_aims(strongest, study.levels))})

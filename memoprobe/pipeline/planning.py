@@ -2,20 +2,22 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import sqrt
 from pathlib import Path
 from statistics import variance
 from typing import Any, NamedTuple
 
 from memoprobe import benchmarks, prompts
+from memoprobe.likelihood import is_askable
 from memoprobe.pipeline import paraphrasing, settings
 from memoprobe.pipeline.asking import read_benchmark
 from memoprobe.pipeline.perturbing import names_of, variants_of
-from memoprobe.records import Interface
+from memoprobe.pipeline.scheduling import n_greedy_answers
+from memoprobe.records import Interface, Sample
 from memoprobe.report.data import PLACEBO, PRIMARY_DEFINITION, PRIMARY_METRIC
 from memoprobe.store import Store, counts, open_store, results
-from memoprobe.study import BenchmarkSpec, Study
+from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
 CHARACTERS_A_TOKEN = 4.0  # of prompts, roughly, where no pilot tells
 BYTES_A_TOKEN = 4.0
@@ -37,19 +39,21 @@ def numbers(
     """
     known = _pilot(pilot)
     spread = sd if sd is not None else known.spread
-    sizes = [_size(study, spec) for spec in study.benchmarks]
-    total = sum(sizes, start=_Size())
-    slots = {m.name: len(settings.design_of(study, m, study.answers).slots()) for m in study.models}
+    total = sum((_size(study, spec) for spec in study.benchmarks), start=_Size())
+    loads = [_load(study, model, total) for model in study.models]
     tokens = {
-        model.name: Tokens(
-            sum(size.characters[model.interface] for size in sizes) / known.characters_a_token,
-            total.variants * slots[model.name] * study.sampling.max_tokens,
+        load.model.name: Tokens(
+            load.characters / known.characters_a_token,
+            load.answers * study.sampling.max_tokens + load.likelihoods,
         )
-        for model in study.models
+        for load in loads
     }
-    answers = total.variants * sum(slots.values())
+    answers = sum(load.answers for load in loads)
+    likelihoods = sum(load.likelihoods for load in loads)
     prompt = sum(each.prompt for each in tokens.values())
     completion = sum(each.completion for each in tokens.values())
+    # How long a server reckons on a likelihood no run has noted.
+    rate = None if likelihoods else known.answers_per_second
     items = total.samples - total.controls
     effect = None
     if spread is not None and total.controls and items:
@@ -57,17 +61,45 @@ def numbers(
     return {
         "samples": total.samples,
         "variants": total.variants,
-        "requests": total.variants * len(study.models),
+        "requests": sum(load.requests for load in loads),
         "answers": answers,
+        "likelihoods": likelihoods,
         "prompt_tokens": round(prompt),
         "max_completion_tokens": round(completion),
-        "disk_bytes": round(completion * BYTES_A_TOKEN + answers * BYTES_A_ROW),
-        "seconds": answers / known.answers_per_second if known.answers_per_second else None,
+        "disk_bytes": round(completion * BYTES_A_TOKEN + (answers + likelihoods) * BYTES_A_ROW),
+        "seconds": answers / rate if rate else None,
         "gpu_hours": completion / tokens_per_second / 3600 if tokens_per_second else None,
         "price": _price(study, tokens),
         "smallest_effect": effect,
         "estimated": [spec.label for spec in study.benchmarks if not _is_here(spec)],
     }
+
+
+class _Load(NamedTuple):
+    """Count what one model is asked."""
+
+    model: ModelSpec
+    requests: int
+    answers: int
+    likelihoods: int
+    characters: int  # of all prompts, and of the references behind them
+
+
+def _load(study: Study, model: ModelSpec, total: "_Size") -> _Load:
+    design = settings.design_of(study, model, study.answers)
+    by = model.interface
+    likelihoods = total.likelihoods[by] if "likelihood" in study.probes else 0
+    forced = total.forced[by] if "likelihood" in study.probes else 0
+    if "answers" not in study.probes:
+        return _Load(model, likelihoods, 0, likelihoods, forced)
+    greedy = n_greedy_answers(study, design)
+    return _Load(
+        model,
+        total.variants + greedy * total.samples + likelihoods,
+        total.variants * len(design.slots()) + greedy * total.samples,
+        likelihoods,
+        total.characters[by] + greedy * total.originals[by] + forced,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +110,13 @@ class _Size:
     controls: int = 0
     variants: int = 0
     characters: Counter[str] = field(default_factory=Counter)  # of all prompts, by interface
+    originals: Counter[str] = field(default_factory=Counter)  # of those at level 0, likewise
+    likelihoods: Counter[str] = field(default_factory=Counter)  # that can be asked, likewise
+    forced: Counter[str] = field(default_factory=Counter)  # characters that tell them, likewise
 
     def __add__(self, other: "_Size") -> "_Size":
-        return _Size(
-            samples=self.samples + other.samples,
-            controls=self.controls + other.controls,
-            variants=self.variants + other.variants,
-            characters=self.characters + other.characters,
-        )
+        pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return _Size(**{name: value + getattr(other, name) for name, value in pairs})
 
 
 def _is_here(spec: BenchmarkSpec) -> bool:
@@ -99,22 +130,24 @@ def _size(study: Study, spec: BenchmarkSpec) -> _Size:
     if not _is_here(spec):
         return _estimate(study, spec, interfaces)
     samples = read_benchmark(spec, study.seed).samples
-    variants, characters = 0, Counter[str]()
-    for sample in samples:
-        for name in names_of(study, sample):
-            texts = [variant.text for variant in variants_of(study, sample, name).variants]
-            if name == paraphrasing.ASKED:  # whose texts only asking tells
-                texts = [sample.text] * (study.levels + 1)
-            variants += len(texts)
-            for text in texts:
-                for interface in interfaces:
-                    characters[interface] += len(prompts.fill(sample, text, interface))
-    return _Size(
-        samples=len(samples),
-        controls=sum(sample.control for sample in samples),
-        variants=variants,
-        characters=characters,
-    )
+    return sum((_size_of(study, sample, interfaces) for sample in samples), start=_Size())
+
+
+def _size_of(study: Study, sample: Sample, interfaces: list[Interface]) -> _Size:
+    texts: list[str] = []
+    for name in names_of(study, sample):
+        made = [variant.text for variant in variants_of(study, sample, name).variants]
+        # What a paraphraser will say only asking tells.
+        texts += [sample.text] * (study.levels + 1) if name == paraphrasing.ASKED else made
+    size = _Size(samples=1, controls=int(sample.control), variants=len(texts))
+    for interface in interfaces:
+        lengths = [len(prompts.fill(sample, text, interface)) for text in texts]
+        size.characters[interface] = sum(lengths)
+        size.originals[interface] = lengths[0]
+        if is_askable(sample, interface):
+            size.likelihoods[interface] = len(texts)
+            size.forced[interface] = sum(lengths) + len(texts) * len(sample.reference or "")
+    return size
 
 
 def _estimate(study: Study, spec: BenchmarkSpec, interfaces: list[Interface]) -> _Size:
@@ -123,11 +156,17 @@ def _estimate(study: Study, spec: BenchmarkSpec, interfaces: list[Interface]) ->
     samples = registered.rows if spec.limit is None else min(spec.limit, registered.rows)
     n_perturbations = 1 + (study.placebo and study.perturbation != PLACEBO)
     variants = samples * (study.levels + 1) * n_perturbations
+    names: list[str] = [*interfaces]
+    characters = Counter(dict.fromkeys(names, variants * registered.characters))
+    has_references = bool(registered.reference)
     return _Size(
         samples=samples,
         controls=samples if spec.control else 0,
         variants=variants,
-        characters=Counter(dict.fromkeys(interfaces, variants * registered.characters)),
+        characters=characters,
+        originals=Counter(dict.fromkeys(names, samples * registered.characters)),
+        likelihoods=Counter(dict.fromkeys(names, variants * has_references)),
+        forced=characters if has_references else Counter(),
     )
 
 

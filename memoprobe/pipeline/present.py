@@ -1,9 +1,11 @@
 """Gather what the terminal and the report show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ from memoprobe.pipeline.examples import choose
 from memoprobe.pipeline.examples import is_shown as is_shown
 from memoprobe.pipeline.perturbing import variants_of
 from memoprobe.records import Sample, Sensitivity
-from memoprobe.report.data import PRIMARY_DEFINITION, SHOWN, ReportData
+from memoprobe.report.data import PRIMARY_DEFINITION, SHOWN, ReportData, is_changed, labelled
 from memoprobe.report.data import Cell as ReportCell
-from memoprobe.store import Store, counts, results
+from memoprobe.store import Store, counts, detections, meaning, results
 from memoprobe.store.database import Cell
 from memoprobe.store.results import Treatment
 from memoprobe.study import BenchmarkSpec, Study
@@ -38,6 +40,9 @@ COMPARED = (
 )
 """The columns of a comparison on a terminal."""
 
+DETECTED = ("detector", "n_items", "n_controls", "items", "controls", "auc", "95 %", "found")
+"""The columns of how well detectors tell items from controls, on a terminal."""
+
 COUNTS = ("planned", "answered", "truncated", "empty", "left")
 
 
@@ -45,33 +50,47 @@ def status(store: Store) -> dict[str, Any]:
     """Return the state of a run in the shape of ``status --json``."""
     cells: dict[tuple[str, str], dict[str, Any]] = {}
     for row in counts.status(store):
-        cell = cells.setdefault(
-            (row["model"], row["benchmark"]),
-            {"model": row["model"], "benchmark": row["benchmark"], **_nothing()},
-        )
-        _add(cell, row)
+        name = {"model": row["model"], "benchmark": row["benchmark"]}
+        cell = cells.setdefault((row["model"], row["benchmark"]), {**name, **_nothing()})
+        _add(cell if row["probe"] == "answers" else cell["likelihoods"], row)
     total = _nothing()
     for cell in cells.values():
         _add(total, cell)
+        _add(total["likelihoods"], cell["likelihoods"])
     return {**total, "cells": list(cells.values())}
+
+
+LIKELIHOOD_COUNTS = ("planned", "answered", "left")
 
 
 def _nothing() -> dict[str, Any]:
     return {
-        "planned": 0,
-        "answered": 0,
-        "truncated": 0,
-        "empty": 0,
+        **dict.fromkeys(COUNTS, 0),
         "failed": defaultdict(int),
-        "left": 0,
+        "likelihoods": {**dict.fromkeys(LIKELIHOOD_COUNTS, 0), "failed": defaultdict(int)},
     }
 
 
 def _add(total: dict[str, Any], row: Mapping[str, Any]) -> None:
     for name in COUNTS:
-        total[name] += row[name]
+        if name in total:
+            total[name] += row[name]
     for kind, n in row["failed"].items():
         total["failed"][kind] += n
+
+
+def status_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a state as rows of a table: likelihoods, where any are planned, on their own."""
+    cells = [*found["cells"], {**found, "model": "all", "benchmark": ""}]
+    rows = []
+    for cell in cells:
+        asked = cell["likelihoods"]
+        name = {"model": cell["model"], "benchmark": cell["benchmark"]}
+        if cell["planned"] or not asked["planned"]:
+            rows.append({**name, "probe": "answers", **cell})
+        if asked["planned"]:
+            rows.append({**dict.fromkeys(COUNTS), **name, "probe": "likelihood", **asked})
+    return rows
 
 
 def empty(store: Store) -> str | None:
@@ -105,12 +124,36 @@ def unscored(store: Store) -> str | None:
 
 def unreferenced(store: Store) -> list[str]:
     """Return a sentence for each benchmark with samples that are scored against themselves."""
-    counts = Counter(sample.benchmark for sample in store.samples() if sample.reference is None)
+    answered = {plan.cell.benchmark for plan in store.plans("answers")}
+    counts = Counter(
+        sample.benchmark
+        for sample in store.samples()
+        if sample.reference is None and sample.benchmark in answered
+    )
     return [
         f"{benchmark}: {n} of its samples have no reference; their answers are compared with the"
         " model's own level-0 answers, which shows a fall and no recall"
         for benchmark, n in sorted(counts.items())
     ]
+
+
+def unmatched(store: Store) -> list[str]:
+    """Return a sentence for each task whose controls have another number of references."""
+    numbers: dict[str, dict[bool, set[int]]] = {}
+    for sample in store.samples():
+        sides = numbers.setdefault(sample.task, {True: set(), False: set()})
+        sides[sample.control] |= {len(sample.references)} - {0}
+    return [
+        f"{task}: items are measured by the nearest of {_counts(sides[False])} references and"
+        f" controls by that of {_counts(sides[True])}, so they are set against each other by"
+        " tests alone; give controls as many references"
+        for task, sides in sorted(numbers.items())
+        if sides[True] and sides[False] - sides[True]
+    ]
+
+
+def _counts(numbers: Collection[int]) -> str:
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def report_data(store: Store, title: str, *, examples: bool = True) -> ReportData:
@@ -135,6 +178,9 @@ def report_data(store: Store, title: str, *, examples: bool = True) -> ReportDat
         clusters={
             key: sample.cluster for key, sample in samples.items() if sample.cluster is not None
         },
+        meaning=meaning.checks(store),
+        detections=detections.read(store),
+        likelihoods=counts.status(store, "likelihood"),
     )
 
 
@@ -152,8 +198,12 @@ def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[
     measured = results.cell_results(store)
     rejected = counts.rejected(store)
     shares = counts.edit_shares(store)
-    for row in counts.status(store):
-        cell = Cell(row["model"], row["benchmark"], row["perturbation"])
+    planned = {_cell_of(row): row for row in counts.status(store, "answers")}
+    for row in counts.status(store, "likelihood"):
+        # Of a cell without answers; the likelihoods have a table of their own.
+        sizes = {name: row[name] for name in ("samples", "controls")}
+        planned.setdefault(_cell_of(row), {**_nothing(), **sizes})
+    for cell, row in sorted(planned.items()):
         mine = {metric: result for (each, metric), result in measured.items() if each == cell}
         if cell.benchmark not in tasks:
             continue
@@ -172,6 +222,10 @@ def _cells(store: Store, samples: Mapping[tuple[str, str], Sample]) -> Iterator[
             floor={metric: result.floor for metric, result in mine.items()},
             edit_shares=shares.get((cell.benchmark, cell.perturbation), {}),
         )
+
+
+def _cell_of(row: Mapping[str, Any]) -> Cell:
+    return Cell(row["model"], row["benchmark"], row["perturbation"])
 
 
 def example(name: str) -> str | None:
@@ -203,6 +257,14 @@ def example(name: str) -> str | None:
     return "\n\n".join([*parts, f"--- reference\n{sample.reference or 'none'}"])
 
 
+def families(store: Store) -> list[dict[str, Any]]:
+    """Return the families in the shape of ``compare --json``."""
+    return [
+        {**family, "changes_meaning": is_changed(family["perturbation"])}
+        for family in results.families(store)
+    ]
+
+
 def by_family(
     families: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -211,7 +273,8 @@ def by_family(
         role = "confirmatory" if family["primary"] else "exploratory"
         heading = (
             f"{family['question']} · {family['test']} · {family['definition']} · {family['metric']}"
-            f" · {family['perturbation']} ({role}, {family['size']} tests, {family['correction']})"
+            f" · {labelled(family['perturbation'])} ({role}, {family['size']} tests,"
+            f" {family['correction']})"
         )
         mine = [
             {**row, "95 %": f"[{shown(row['effect_low'])}, {shown(row['effect_high'])}]"}
@@ -224,6 +287,21 @@ def by_family(
         yield heading, mine
 
 
+def by_cell(
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (heading, its detectors) per model, benchmark and perturbation."""
+    place = itemgetter("model", "benchmark", "perturbation")
+    for (model, benchmark, perturbation), same in groupby(rows, place):
+        yield (
+            f"detectors side by side · {model} · {benchmark} · {perturbation}",
+            [
+                {**row, "95 %": f"[{shown(row['auc_low'])}, {shown(row['auc_high'])}]"}
+                for row in same
+            ],
+        )
+
+
 def registry(name: str | None) -> list[dict[str, Any]]:
     """Return the registered benchmark uses in the shape of ``benchmarks --json``."""
     chosen = benchmarks.BENCHMARKS.values() if name is None else [benchmarks.find(name)]
@@ -231,7 +309,7 @@ def registry(name: str | None) -> list[dict[str, Any]]:
     shown = [
         field.name
         for field in fields(benchmarks.Benchmark)
-        if field.name not in {"read", "sample", "hub", "private", "characters"}
+        if field.name not in {"read", "sample", "hub", "private", "several", "characters"}
     ]
     return [
         {

@@ -1,21 +1,23 @@
 """Ask every model how likely the references are: the likelihood track of a run (METHOD 6)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from memoprobe import engine, likelihood, plan
-from memoprobe.endpoints.flow import Flow
 from memoprobe.endpoints.forced import Scorer
-from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
-from memoprobe.errors import MemoprobeError, StoreUnavailable
+from memoprobe.errors import MemoprobeError
+from memoprobe.pipeline.lanes import is_fatal, lanes, shares
 from memoprobe.plan import Design
 from memoprobe.records import Failure, Request, Response, Sample, Variant
 from memoprobe.study import ModelSpec
 
 LeftOut = Counter[tuple[str, str]]
-"""Model and benchmark -> variants without a reference, or with one that continues no prompt."""
+"""Model and benchmark -> samples without a reference, or with one that continues no prompt."""
+
+UNIT = "likelihoods"
+"""What the progress counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class Asking:
     spec: ModelSpec
     key: str | None  # for its endpoints
     design: Design
+    most: Callable[[str], int] = lambda _: engine.MOST_CHOICES  # of a base URL, known of answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +35,10 @@ class Keeping:
     """Hold where likelihoods are kept, and what they are asked of."""
 
     variants: Callable[[Sample], Iterable[Variant]]  # all that a model is asked about
-    closed: Callable[[str, Sample], set[bytes]]  # of a model: keys that need not be asked for
+    closed: Callable[[str, Sample], Collection[bytes]]  # of a model: keys not to be asked for
     save: Callable[..., None]  # takes Likelihoods and Failures
+    sent: Callable[[Request], None] = lambda _: None  # takes what is asked
+    left: int = 0  # likelihoods that are missing, for the progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +70,26 @@ def probe(
         show: Called about once a second.
     """
     left_out: LeftOut = Counter()
-    lanes = [lane for each in askings for lane in _lanes(each, samples, keeping, left_out)]
-    progress = Progress()
+    every = [lane for each in askings for lane in _lanes(each, samples, keeping, left_out)]
+    progress = Progress(left=keeping.left, unit=UNIT)
 
     def save(*outcomes: Response | Failure) -> None:
-        keeping.save(*(o if isinstance(o, Failure) else likelihood.read(o) for o in outcomes))
+        keeping.save(*map(_kept, outcomes))
 
-    signal = engine.run(lanes, save, progress, show)
+    signal = engine.run(every, save, progress, show)
     return Probed(
         progress=progress,
         signal=signal,
-        fault=next((lane.fault for lane in lanes if _is_fatal(lane)), None),
+        fault=next((lane.fault for lane in every if is_fatal(lane)), None),
         left_out=left_out,
-        lanes=lanes,
+        lanes=every,
     )
+
+
+def _kept(outcome: Response | Failure) -> object:
+    if isinstance(outcome, Failure):
+        return replace(outcome, probe="likelihood")
+    return likelihood.read(outcome)
 
 
 def requests(
@@ -86,46 +97,49 @@ def requests(
 ) -> Iterator[Request]:
     """Yield the requests for the likelihoods that are missing, a sample's levels together."""
     for sample in samples:
+        if not likelihood.is_askable(sample, design.interface):
+            left_out[design.model, sample.benchmark] += 1
+            continue
         closed = keeping.closed(design.model, sample)
         for variant in keeping.variants(sample):
             request = likelihood.request(sample, variant, design)
             if request is None:
-                left_out[design.model, sample.benchmark] += 1
+                keeping.save(_without_reference(variant, design))
             elif request.slots[0].key not in closed:
+                keeping.sent(request)
                 yield request
+
+
+def _without_reference(variant: Variant, design: Design) -> Failure:
+    """Return that a variant's prompt is continued by no reference, though level 0's is."""
+    place = (variant.benchmark, variant.sample_id, variant.perturbation, variant.level)
+    return Failure(
+        key=plan.digest("likelihood", "no_reference", design.model, *place),
+        model=design.model,
+        benchmark=variant.benchmark,
+        sample_id=variant.sample_id,
+        perturbation=variant.perturbation,
+        level=variant.level,
+        repeat=1,
+        answer=1,
+        kind="no_reference",
+        phase="plan",
+        detail="the prompt of this level does not end in the head of the reference",
+        attempts=0,
+        permanent=True,
+        probe="likelihood",
+    )
 
 
 def _lanes(
     asking: Asking, samples: Sequence[Sample], keeping: Keeping, left_out: LeftOut
 ) -> list[Lane]:
     """Return a lane per base URL; a sample's place is the one that has its prompts cached."""
-    spec = asking.spec
-    shares: list[list[Sample]] = [[] for _ in spec.base_urls]
-    for sample in samples:
-        shares[plan.replica(sample, len(shares))].append(sample)
-    pool = Pool([requests(asking.design, share, keeping, left_out) for share in shares])
-    return [
-        Lane(
-            model=spec.name,
-            pool=pool,
-            replica=number,
-            client=Scorer(
-                base_url=base_url,
-                api_key=asking.key,
-                timeout_s=spec.timeout_s,
-                extra_body=spec.extra_body,
-            ),
-            flow=Flow(
-                max_in_flight=spec.max_in_flight,
-                requests_per_minute=spec.requests_per_minute,
-                tokens_per_minute=spec.tokens_per_minute,
-            ),
-            max_n=1,
-        )
-        for number, base_url in enumerate(spec.base_urls)
-    ]
-
-
-def _is_fatal(lane: Lane) -> bool:
-    """Tell whether a lane's fault left work undone that no other replica took over."""
-    return lane.pool.abandoned or isinstance(lane.fault, StoreUnavailable)
+    return lanes(
+        asking.spec,
+        asking.key,
+        shares(samples, asking.spec),
+        lambda share: requests(asking.design, share, keeping, left_out),
+        most=asking.most,
+        client=Scorer,
+    )

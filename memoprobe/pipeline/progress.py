@@ -30,13 +30,13 @@ def _live(progress: Progress, stream: TextIO) -> None:
 
 
 def line(progress: Progress) -> str:
-    """Return how a run stands, in one line; counts are answers."""
+    """Return how a run stands, in one line; counts are of its unit."""
     seconds = max(monotonic() - progress.started, 1e-9)
     failed = sum(progress.failed.values())
     rate = progress.answered / seconds
     left = max(progress.left - progress.answered - failed, 0)
     parts = [
-        f"{progress.answered}/{progress.left} answers",
+        f"{progress.answered}/{progress.left} {progress.unit}",
         f"{rate:.1f}/s",
         f"{progress.tokens / seconds:.0f} tokens/s",
         f"{len(progress.in_flight)} in flight",

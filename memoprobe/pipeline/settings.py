@@ -17,7 +17,7 @@ from memoprobe.pipeline import paraphrasing
 from memoprobe.plan import Design
 from memoprobe.records import Sample
 from memoprobe.store import Store
-from memoprobe.study import ModelSpec, Study
+from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
 
 def home() -> Path:
@@ -60,19 +60,22 @@ def key_of(variable: str | None, who: str) -> str | None:
 
 
 def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, Any]:
-    """Return what may not change under a database that already holds answers."""
+    """Return what may not change under a database that already holds answers, or likelihoods.
+
+    How answers are drawn binds those who ask for answers alone.
+    """
     tasks = {sample.task for group in samples.values() for sample in group}
     interfaces = {model.interface for model in study.models}
+    drawn = {"sampling": asdict(study.sampling), "width": study.answers}
     return {
+        **(drawn if "answers" in study.probes else {}),
         "seed": study.seed,
         "levels": study.levels,
         "intensity": study.intensity,
         "match_edit_share": study.match_edit_share,
-        "sampling": asdict(study.sampling),
-        "width": study.answers,
         "perturbation": {name: _perturbation(study, group) for name, group in samples.items()},
         "paraphrase": paraphrasing.identity(study, samples),
-        "options": {spec.label: dict(spec.options) for spec in study.benchmarks},
+        "options": {spec.label: _options(spec) for spec in study.benchmarks},
         "prompts": {
             f"{task}.{interface}": prompts.fingerprint(task, interface)
             for task in sorted(tasks)
@@ -87,6 +90,11 @@ def settings_of(study: Study, samples: Mapping[str, list[Sample]]) -> dict[str, 
             for model in study.models
         },
     }
+
+
+def _options(spec: BenchmarkSpec) -> dict[str, Any]:
+    declared = {"reference": spec.reference, "references": spec.n_references}
+    return {**spec.options, **(declared if spec.reference else {})}
 
 
 def _perturbation(study: Study, group: list[Sample]) -> str:
@@ -112,8 +120,9 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
     if stored:
         planned = {plan.cell.model for plan in store.plans()}
         stored["models"] = {name: m for name, m in stored["models"].items() if name in planned}
-        wanted = {**wanted, "width": stored["width"]}
-        merged = {
+        if "width" in stored and "width" in wanted:
+            wanted = {**wanted, "width": stored["width"]}
+        merged = stored | {
             name: {**stored.get(name, {}), **value} if name in EXTENSIBLE else value
             for name, value in wanted.items()
         }

@@ -1,13 +1,12 @@
 """Score answers by running their tests, each behind a wall of its own."""
 
 import json
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from memoprobe import answers, sandbox, scoring
-from memoprobe.pipeline import workers
+from memoprobe import answers, sandbox, scoring, workers
 from memoprobe.records import Response, Sample, Score, Variant, state
 from memoprobe.sandbox import Limits, Program, Verdict
 from memoprobe.scoring import Reading
@@ -85,13 +84,8 @@ def scores(store: Store, asked: Iterable[Asked], way: Way) -> Iterator[Score]:
     known, left = Verdicts(store), iter(asked)
     while some := list(islice(left, SAMPLES_AT_ONCE)):
         trials = [trial for each in some for trial in _trials(each, way)]
-        verdicts = sandbox.run_all(
-            [trial.program for trial in trials],
-            jobs=way.pool.jobs or -1,
-            backend=way.pool.backend,
-            cache=known,
-            unsafe=way.unsafe,
-        )
+        programs = [trial.program for trial in trials]
+        verdicts = run(programs, known, way.pool, unsafe=way.unsafe)
         for trial, verdict in zip(trials, verdicts, strict=True):
             if verdict.kind not in NO_VERDICT:
                 value = float(verdict.kind == "passed")
@@ -100,6 +94,21 @@ def scores(store: Store, asked: Iterable[Asked], way: Way) -> Iterator[Score]:
             for response in each.responses:
                 if state(response) != "ok":
                     yield scoring.unanswered(response, "tests")
+
+
+def run(
+    programs: Sequence[Program],
+    known: MutableMapping[str, Verdict] | None,
+    pool: workers.Pool,
+    *,
+    unsafe: bool,
+) -> list[Verdict]:
+    """Return the verdicts of programs in their order; ``known`` ones are taken and new ones kept.
+
+    Raises:
+        SandboxError: There is no wall to run programs behind, and ``unsafe`` is not given.
+    """
+    return sandbox.run_all(programs, pool=pool, cache=known, unsafe=unsafe)
 
 
 def _said(verdict: Verdict) -> str:
@@ -112,10 +121,10 @@ def _trials(asked: Asked, way: Way) -> Iterator[_Trial]:
     for response in responses:
         if state(response) == "ok":
             answer = scoring.read(response, sample, levels[response.level], way.reading)
-            yield _Trial(response, answer.rule, _program(answer.code, sample, way.limits))
+            yield _Trial(response, answer.rule, program(answer.code, sample, way.limits))
 
 
-def _program(code: str, sample: Sample, limits: Limits) -> Program:
+def program(code: str, sample: Sample, limits: Limits) -> Program:
     """Return an answer as a program with its tests; a generated test runs on the original one."""
     tests = sample.tests or ""
     if sample.task == "test_generation":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from memoprobe.records import Comparison
 from memoprobe.report.claims import Claim, claim
-from memoprobe.report.data import PLACEBO, CellKey, ReportData, primary_metric
+from memoprobe.report.data import UNCLAIMED, CellKey, ReportData, primary_metric
 from memoprobe.report.summary import SummaryRow
 from memoprobe.report.tables import Column, Table
 from memoprobe.stats.correction import holm
@@ -35,13 +35,16 @@ class Finding(NamedTuple):
 
 
 def findings(data: ReportData, summary: Sequence[SummaryRow]) -> list[Finding]:
-    """Return a finding for each cell whose items have a fall; placebos are none."""
+    """Return a finding for each cell whose items have a fall.
+
+    Placebos and what changes the meaning give none.
+    """
     metric = primary_metric({row.metric for row in summary if row.metric})
     contrasts = _contrasts(data, metric)
     chosen = [
         (row, row.calibrated)
         for row in summary
-        if row.metric == metric and row.group == "items" and row.perturbation != PLACEBO
+        if row.metric == metric and row.group == "items" and row.perturbation not in UNCLAIMED
         if row.calibrated is not None
     ]
     corrected = _corrected([fall.p_value for _, fall in chosen])

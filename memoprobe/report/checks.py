@@ -1,6 +1,8 @@
 """Tabulate what tells whether the figures can be trusted: placebo, gate, treatments, counts."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from statistics import fmean
 
 from memoprobe.records import Sensitivity
@@ -12,6 +14,8 @@ from memoprobe.report.data import (
     cells,
     finite,
     grouped,
+    is_changed,
+    labelled,
     primary_metric,
 )
 from memoprobe.report.summary import SummaryRow, truncated_share
@@ -85,7 +89,13 @@ def placebos(summary: Sequence[SummaryRow]) -> Table:
             Column("n_placebo", "n of the placebo", "count"),
         ),
         rows=[
-            [*row.cell, row.group, _shown(row.calibrated), _shown(other.calibrated), other.n]
+            [
+                *_place(row.cell),
+                row.group,
+                _shown(row.calibrated),
+                _shown(other.calibrated),
+                other.n,
+            ]
             for row in mine
             if row.perturbation != PLACEBO
             if (other := beside.get((row.model, row.benchmark, row.group)))
@@ -142,7 +152,7 @@ def bookkeeping(data: ReportData) -> Table:
         ),
         rows=[
             [
-                *key,
+                *_place(key),
                 cell.n_samples,
                 cell.n_controls,
                 cell.planned,
@@ -170,10 +180,77 @@ def edits(data: ReportData) -> Table:
             Column("rejected", "Candidates rejected"),
         ),
         rows=[
-            [*key, *(cell.edit_shares.get(level) for level in levels), counts(cell.rejected)]
+            [
+                *_place(key),
+                *(cell.edit_shares.get(level) for level in levels),
+                counts(cell.rejected),
+            ]
             for key, cell in sorted(known.items())
         ],
     )
+
+
+NAMED = 5
+"""How many samples whose code is broken a table names."""
+
+_WAYS = {"tests": "run against tests", "parsed": "parsed only"}
+_CHANGED = "not checked"
+
+
+def meaning(data: ReportData) -> Table:
+    """Return at each level the share of samples whose perturbed code still does what it did.
+
+    Only those count whose unperturbed code passes. Code that has no tests that can be run
+    is parsed only, in rows of its own.
+    """
+    rows = sorted(data.meaning, key=attrgetter("benchmark", "perturbation", "language", "way"))
+    levels = sorted({each.level for each in rows if each.level})
+    listed: list[list[object]] = []
+    for place, group in groupby(rows, attrgetter("benchmark", "perturbation", "language", "way")):
+        found = {each.level: each for each in group}
+        shares = (
+            found[level].passed / found[level].n if level in found else None for level in levels
+        )
+        broken = sorted(
+            {name for level in levels if level in found for name in found[level].broken}
+        )
+        first = found[0]
+        listed.append(
+            [*place[:3], _WAYS[place[3]], first.n, first.n - first.passed, *shares, _listed(broken)]
+        )
+    listed += [
+        [
+            benchmark,
+            labelled(perturbation),
+            None,
+            _CHANGED,
+            None,
+            None,
+            *(None for _ in levels),
+            None,
+        ]
+        for benchmark, perturbation in sorted({key[1:] for key in cells(data)})
+        if is_changed(perturbation)
+    ]
+    return Table(
+        name="meaning",
+        title="Meaning kept",
+        columns=(
+            *_PLACE[1:],
+            Column("language", "Language"),
+            Column("way", "Checked"),
+            Column("samples", "Samples", "count"),
+            Column("unsound", "Fail unperturbed", "count"),
+            *(Column(f"share_{level}", f"Level {level}", "share") for level in levels),
+            Column("broken", "Broken"),
+        ),
+        rows=listed,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _primary(
@@ -187,7 +264,12 @@ def _primary(
 
 
 def _named(key: GroupKey) -> list[object]:
-    return [key.model, key.benchmark, key.perturbation, key.group]
+    return [*_place(key.cell), key.group]
+
+
+def _place(key: Sequence[str]) -> list[str]:
+    """Return what names a cell, whose last part is its perturbation."""
+    return [*key[:-1], labelled(key[-1])]
 
 
 def _shown(found: Difference | None) -> tuple[float | None, ...] | None:

@@ -5,9 +5,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from memoprobe.records import Comparison, Curve, Sensitivity, Task
+from memoprobe.records import (
+    CHANGES_MEANING,
+    Comparison,
+    Curve,
+    Detection,
+    MeaningCheck,
+    Sensitivity,
+    Task,
+)
 
 Group = Literal["items", "controls"]
 Record = TypeVar("Record", Sensitivity, Curve)
@@ -15,6 +23,9 @@ Record = TypeVar("Record", Sensitivity, Curve)
 PRIMARY_METRIC = "token_levenshtein"
 PRIMARY_DEFINITION = "calibrated"
 PLACEBO = "placebo"
+UNCLAIMED = CHANGES_MEANING | {PLACEBO}
+"""The perturbations on which no claim rests: a fall under them says nothing of memory."""
+
 SHOWN = (PRIMARY_DEFINITION, "paper", "recall")
 """The definitions whose sensitivities a report is made of."""
 
@@ -104,6 +115,12 @@ class ReportData:
     """The calibrated sensitivities under the other treatment; none where all were answered."""
     clusters: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(Benchmark, sample_id) -> project, repository or contest, of the samples that have one."""
+    meaning: Sequence[MeaningCheck] = ()
+    """Of how many samples the perturbed code was found to do what it did."""
+    detections: Sequence[Detection] = ()
+    """How well each detector tells items from controls, in the order in which they are shown."""
+    likelihoods: Sequence[Mapping[str, Any]] = ()
+    """What was planned, answered, failed and is left of each cell's likelihoods."""
 
     def group(self, benchmark: str, sample_id: str) -> Group:
         """Return whether a sample is a control or one of the benchmark's own items."""
@@ -163,8 +180,23 @@ def grouped(data: ReportData, records: Iterable[Record]) -> dict[GroupKey, list[
 
 def primary_metric(metrics: Iterable[str]) -> str | None:
     """Return the metric that charts and headline speak of: the primary one where it is there."""
-    present = sorted(metrics)
-    return PRIMARY_METRIC if PRIMARY_METRIC in present else next(iter(present), None)
+    return min(metrics, key=_rank, default=None)
+
+
+def _rank(metric: str) -> tuple[bool, bool, bool, str]:
+    """Return what metrics are ranked by: answers before likelihoods, these a token first."""
+    is_likelihood = metric.startswith("logprob_")
+    return metric != PRIMARY_METRIC, is_likelihood, metric != "logprob_token", metric
+
+
+def labelled(perturbation: str) -> str:
+    """Return a perturbation's name, with a word of warning where it changes the meaning."""
+    return f"{perturbation} (changes the meaning)" if is_changed(perturbation) else perturbation
+
+
+def is_changed(perturbation: str) -> bool:
+    """Tell whether a perturbation changes what is asked for."""
+    return perturbation in CHANGES_MEANING
 
 
 def finite(values: Iterable[float | None]) -> list[float]:

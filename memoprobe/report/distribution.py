@@ -28,6 +28,7 @@ from memoprobe.report.data import (
     cells,
     finite,
     grouped,
+    labelled,
     primary_metric,
 )
 from memoprobe.report.text import number, visible
@@ -93,7 +94,7 @@ def distributions(data: ReportData, *, legend: bool) -> list[Distributions]:
             if each
         )
         if panels:
-            found.append(Distributions(task, perturbation, metric, panels))
+            found.append(Distributions(task, labelled(perturbation), metric, panels))
     return found
 
 
@@ -153,7 +154,7 @@ def _panel(
         for point in _points(key, pairs, layout.lanes[key], limit)
     ]
     boxes = [_box(key, [value for value, _ in values[key]], layout.lanes[key]) for key in values]
-    task, perturbation = (visible(part.replace("_", " ")) for part in where)
+    task, perturbation = visible(where[0].replace("_", " ")), visible(labelled(where[1]))
     told = "; ".join(box["told"] for box in boxes)
     return Panel(
         file_name("distribution", *where, quantity.name),

@@ -27,6 +27,7 @@ from memoprobe.report.data import (
     cells,
     finite,
     grouped,
+    labelled,
     primary_metric,
 )
 from memoprobe.report.text import interval, number, visible
@@ -74,17 +75,18 @@ def _level_means(group: Group, curves: Sequence[Curve]) -> Iterator[dict[str, An
 def _panel(cell: CellKey, points: Rows, floor: Sequence[float], *, legend: bool) -> Panel:
     heights = [*finite(point[name] for point in points for name in _HEIGHTS), *floor]
     floors = [{"floor": value, "told": f"floor {number(value)}"} for value in floor]
+    shown = labelled(cell.perturbation)
     title = {
         "text": visible(cell.benchmark),
-        "subtitle": visible(f"{cell.model} · {cell.perturbation}"),
+        "subtitle": visible(f"{cell.model} · {shown}"),
     }
     levels = tuple(sorted({point["level"] for point in points}))
     told = "; ".join(row["told"] for row in (*points, *floors))
     return Panel(
         file_name("falloff", cell.model, cell.benchmark, cell.perturbation),
-        visible(f"Falloff of {cell.model} on {cell.benchmark}, {cell.perturbation}: {told}."),
+        visible(f"Falloff of {cell.model} on {cell.benchmark}, {shown}: {told}."),
         filled(
-            _drawing(levels, _domain(heights), legend=legend),
+            _drawing(levels, _domain(points, heights), legend=legend),
             title,
             {"points": points, "floor": floors},
         ),
@@ -94,11 +96,11 @@ def _panel(cell: CellKey, points: Rows, floor: Sequence[float], *, legend: bool)
 _HEIGHTS = ("estimate", "low", "high")
 
 
-def _domain(heights: Sequence[float]) -> tuple[float, float] | None:
+def _domain(points: Rows, heights: Sequence[float]) -> tuple[float, float] | None:
     """Return one scale for all performances, None for log-probabilities: theirs is their own."""
-    if min(heights) > -0.5 and max(heights) < 1.5:  # bands may leave [0, 1], means do not
-        return min(0, *heights), max(1, *heights)
-    return None
+    if min(point["estimate"] for point in points) < 0:  # bands may leave [0, 1], means do not
+        return None
+    return min(0, *heights), max(1, *heights)
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +109,8 @@ def _drawing(
 ) -> Drawing:
     base = named("points").encode(x=_level(levels), color=colour(legend=legend))
     scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False)
-    title, axis = "Mean performance (1: perfect)", alt.Axis(tickCount=5)
+    title = "Mean performance (1: perfect)" if domain else "Mean log-probability (nats)"
+    axis = alt.Axis(tickCount=5)
     mean = alt.Y("estimate:Q", title=title, scale=scale, axis=axis)
     shapes = alt.Scale(domain=list(GROUPS), range=["circle", "diamond"])
     shape = alt.Shape("group:N", scale=shapes, legend=None)

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from memoprobe.records import DEFAULT_POOL, Comparison
-from memoprobe.report.data import PRIMARY_DEFINITION, PRIMARY_METRIC, ReportData
+from memoprobe.report.data import PRIMARY_DEFINITION, PRIMARY_METRIC, ReportData, labelled
 from memoprobe.report.tables import Column, Table
 
 QUESTIONS = {
@@ -78,7 +78,7 @@ class Family(NamedTuple):
     @property
     def title(self) -> str:
         """Return what the family is called within its question."""
-        pool = "" if self.pool == DEFAULT_POOL else f" · {self.pool}"
+        pool = "" if self.pool == DEFAULT_POOL else f" · {labelled(self.pool)}"
         study = " (the study's test)" if self.test in _STUDY else ""
         name = self.test.replace("_", " ")
         return f"{name}{study} · {self.definition.replace('_', ' ')} · {self.metric}{pool}"
@@ -127,7 +127,8 @@ def _families(data: ReportData) -> Iterator[Family]:
 def values(row: Comparison) -> list[Any]:
     """Return a comparison's values under ``COLUMNS``."""
     effect = None if row.effect is None else (row.effect, row.effect_low, row.effect_high)
-    return [effect if column.key == "effect" else getattr(row, column.key) for column in COLUMNS]
+    shown = {"effect": effect, "perturbation": labelled(row.perturbation)}
+    return [shown.get(column.key, getattr(row, column.key)) for column in COLUMNS]
 
 
 def table(found: Sequence[Family], *, primary: bool = False) -> Table:
@@ -137,12 +138,16 @@ def table(found: Sequence[Family], *, primary: bool = False) -> Table:
         title="Comparisons",
         columns=(*_FAMILY, *COLUMNS),
         rows=[
-            [*family[:6], family.correction, _role(family), *values(row)]
+            [*_named(family), family.correction, _role(family), *values(row)]
             for family in found
             for row in family.rows
             if family.primary or not primary
         ],
     )
+
+
+def _named(family: Family) -> list[object]:
+    return [*family[:4], labelled(family.pool), family.size]
 
 
 def _role(family: Family) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from memoprobe.report import answer, checks, corners, families, run, summary
+from memoprobe.report import answer, checks, corners, detectors, families, run, summary
 from memoprobe.report.charts import file_name
 from memoprobe.report.data import ReportData
 from memoprobe.report.tables import Table, as_csv
@@ -18,10 +18,13 @@ def tables(data: ReportData, *, primary: bool = False) -> list[Table]:
         *summary.tables(rows),
         corners.table(corners.placed(data)),
         families.table(families.families(data), primary=primary),
+        detectors.table(data),
+        detectors.likelihoods(data),
         checks.placebos(rows),
         checks.gated(data),
         checks.treatments(data),
         checks.edits(data),
+        checks.meaning(data),
         checks.bookkeeping(data),
         *run.tables(data),
     ]

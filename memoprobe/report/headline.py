@@ -16,6 +16,7 @@ _SPELLED_OUT = 3
 
 _FURTHER = "the items' fall exceeds the controls'"
 _MORE = "recall on the items exceeds the controls'"
+_COUNTED = ("answered", "planned")
 _NO_BREAK = "\u00a0"
 _INTERVAL = f"95{_NO_BREAK}% interval"
 
@@ -66,9 +67,13 @@ def _done(data: ReportData) -> str:
     sizes = {cell.benchmark: cell.n_samples for cell in data.cells}
     answered = sum(cell.answered for cell in data.cells)
     planned = sum(cell.planned for cell in data.cells)
+    said = [f"{answered:,} of {planned:,} planned answers"]
+    if data.likelihoods:
+        told, wanted = (sum(row[name] for row in data.likelihoods) for name in _COUNTED)
+        said = [*(said if planned else ()), f"{told:,} of {wanted:,} planned likelihoods"]
     return (
         f"{plural(len(models), 'model')} on {plural(len(sizes), 'benchmark')} with "
-        f"{plural(sum(sizes.values()), 'sample')}: {answered:,} of {planned:,} planned answers."
+        f"{plural(sum(sizes.values()), 'sample')}: {' and '.join(said)}."
     )
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoprobe.report.data import ReportData
+from memoprobe.report.data import ReportData, labelled
 from memoprobe.report.tables import Column, Table
 from memoprobe.report.text import counts
 
@@ -135,7 +135,7 @@ def _benchmarks(data: ReportData, info: Mapping[str, Any]) -> Table:
             [
                 name,
                 cells[0].task.replace("_", " "),
-                ", ".join(sorted({cell.perturbation for cell in cells})),
+                ", ".join(sorted({labelled(cell.perturbation) for cell in cells})),
                 cells[0].n_samples,
                 cells[0].n_controls,
                 " ".join(str(part) for part in source if part) or None,

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memoprobe.report.data import Example, ExampleAnswer, ExampleLevel
+from memoprobe.report.data import Example, ExampleAnswer, ExampleLevel, labelled
 from memoprobe.report.diffs import segments, shortened
 from memoprobe.report.text import visible
 
@@ -47,7 +47,7 @@ def _sample(example: Example) -> dict[str, Any]:
         "model": visible(example.model),
         "benchmark": visible(example.benchmark),
         "id": visible(example.sample_id),
-        "perturbation": visible(example.perturbation),
+        "perturbation": visible(labelled(example.perturbation)),
         "metric": visible(example.metric),
         "control": example.control,
         "reasons": list(example.reasons),

@@ -1,7 +1,7 @@
 """Sum a run up: one row per cell, metric and group."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +19,7 @@ from memoprobe.report.data import (
     cells,
     finite,
     grouped,
+    labelled,
 )
 from memoprobe.report.tables import TRUNCATION_LIMIT, Column, Table
 from memoprobe.stats.interval import Difference
@@ -161,5 +162,6 @@ def tables(summary: Sequence[SummaryRow]) -> list[Table]:
 
 
 def _values(row: SummaryRow) -> list[object]:
-    values = [getattr(row, column.key) for column in COLUMNS]
+    shown = replace(row, perturbation=labelled(row.perturbation))
+    values = [getattr(shown, column.key) for column in COLUMNS]
     return [value[:3] if isinstance(value, Difference) else value for value in values]

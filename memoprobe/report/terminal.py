@@ -5,14 +5,14 @@ from itertools import groupby
 from typing import Any
 
 from memoprobe.report.answer import Finding, findings
-from memoprobe.report.data import ReportData, primary_metric
+from memoprobe.report.data import ReportData, labelled, primary_metric
 from memoprobe.report.summary import SummaryRow, rows
 from memoprobe.report.tables import is_flagged, shown
 from memoprobe.report.text import interval, number, visible
 
 _NARROW: dict[str, Callable[[SummaryRow], str]] = {
     "benchmark": lambda row: visible(row.benchmark),
-    "perturbation": lambda row: visible(row.perturbation),
+    "perturbation": lambda row: visible(labelled(row.perturbation)),
     "group": lambda row: row.group,
     "n": lambda row: str(row.n),
     "recall": lambda row: number(row.recall),

@@ -1,8 +1,10 @@
 """Count what is in a run database: where the run stands, and what its variants are like."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memoprobe.records import Probe
 from memoprobe.store.database import Cell, PlanRow, Store
 
 _CELL = "model = :model AND benchmark = :benchmark AND perturbation = :perturbation"
@@ -38,20 +40,36 @@ def last_edit_shares(store: Store) -> dict[tuple[str, str, str], float]:
     }
 
 
-def status(store: Store) -> list[dict[str, Any]]:
-    """Return per cell what was planned, answered, truncated, empty, failed and is left.
+_VIEWS: Mapping[Probe, Sequence[tuple[str, str]]] = {
+    "answers": (
+        ("planned_response_rows", "planned_failure_rows"),
+        ("planned_greedy_rows", "planned_greedy_failure_rows"),
+    ),
+    "likelihood": (("planned_likelihood_rows", "planned_likelihood_failure_rows"),),
+}
+"""Probe -> the views of what came of its slots, and of what failed."""
 
-    Counts are answers. ``truncated`` and ``empty`` are part of ``answered``; samples
-    without stored levels yet are planned with all of them.
+_STATES: Mapping[Probe, str] = {"answers": "state", "likelihood": "'ok'"}
+
+
+def status(store: Store, probe: Probe | None = None) -> list[dict[str, Any]]:
+    """Return per probe and cell what was planned, answered, truncated, empty, failed and is left.
+
+    Counts are answers, or likelihoods. ``truncated`` and ``empty`` are part of ``answered``;
+    samples without stored levels yet are planned with all of them.
     """
-    return [{**plan.cell._asdict(), **_counts(store, plan.cell, plan)} for plan in store.plans()]
+    return [
+        {"probe": plan.probe, **plan.cell._asdict(), **_counts(store, plan)}
+        for plan in store.plans(probe)
+    ]
 
 
-def _counts(store: Store, cell: Cell, plan: PlanRow) -> dict[str, Any]:
-    where = cell._asdict()
+def _counts(store: Store, plan: PlanRow) -> dict[str, Any]:
+    where = {"probe": plan.probe, **plan.cell._asdict()}
     chosen = (
         "FROM selection_rows c JOIN sample_rows s ON s.id = c.sample {more} WHERE NOT s.superseded"
-        " AND c.model = :model AND s.benchmark = :benchmark AND c.perturbation = :perturbation"
+        " AND c.probe = :probe AND c.model = :model AND s.benchmark = :benchmark"
+        " AND c.perturbation = :perturbation"
     )
     (total,) = store.query(
         "SELECT count(*) AS samples, coalesce(sum(s.control), 0) AS controls "
@@ -64,9 +82,12 @@ def _counts(store: Store, cell: Cell, plan: PlanRow) -> dict[str, Any]:
         where,
     )
     variants = made["n"] + (total["samples"] - made["samples"]) * (plan.levels + 1)
-    states = _tally(store, "state", "planned_response_rows", cell)
-    failed = _tally(store, "kind", "planned_failure_rows", cell)
-    planned, answered = variants * plan.repeats * plan.answers, sum(states.values())
+    states, failed = Counter[str](), Counter[str]()
+    for outcomes, failures in _VIEWS[plan.probe]:
+        states += _tally(store, _STATES[plan.probe], outcomes, plan.cell)
+        failed += _tally(store, "kind", failures, plan.cell)
+    planned = variants * plan.repeats * plan.answers + total["samples"] * plan.greedy
+    answered = states.total()
     return {
         "samples": total["samples"],
         "controls": total["controls"],
@@ -74,14 +95,14 @@ def _counts(store: Store, cell: Cell, plan: PlanRow) -> dict[str, Any]:
         "answered": answered,
         "truncated": states.get("truncated", 0) + states.get("truncated_empty", 0),
         "empty": states.get("empty", 0) + states.get("truncated_empty", 0),
-        "failed": failed,
-        "left": max(0, planned - answered - sum(failed.values())),
+        "failed": dict(sorted(failed.items())),
+        "left": max(0, planned - answered - failed.total()),
     }
 
 
-def _tally(store: Store, column: str, table: str, cell: Cell) -> dict[str, int]:
-    sql = f"SELECT {column}, count(*) AS n FROM {table} WHERE {_CELL} GROUP BY 1 ORDER BY 1"
-    return {row[column]: row["n"] for row in store.query(sql, cell._asdict())}
+def _tally(store: Store, column: str, table: str, cell: Cell) -> Counter[str]:
+    sql = f"SELECT {column} AS what, count(*) AS n FROM {table} WHERE {_CELL} GROUP BY 1"
+    return Counter({row["what"]: row["n"] for row in store.query(sql, cell._asdict())})
 
 
 def flaws(store: Store, cell: Cell) -> dict[str, dict[str, int]]:

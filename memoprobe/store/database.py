@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import sqlite_utils
 
 from memoprobe.errors import StoreError
-from memoprobe.records import Failure, Request, Response, Sample, Variant
-from memoprobe.store import opening, rows
+from memoprobe.records import Likelihood, Probe, Request, Response, Sample, Variant
+from memoprobe.store import inserts, opening, rows
 from memoprobe.store.opening import connect
 from memoprobe.store.writer import Statement, Writer
 
@@ -33,8 +33,10 @@ class PlanRow(NamedTuple):
 
     cell: Cell
     levels: int  # above 0
-    repeats: int
+    repeats: int  # 1 of a likelihood, as are answers
     answers: int  # a repeat
+    greedy: int = 0  # answers at temperature 0, to level 0 of each sample
+    probe: Probe = "answers"
 
 
 @contextmanager
@@ -65,7 +67,6 @@ def open_store(path: Path, *, write: bool, make: bool = True) -> "Iterator[Store
             store.finish()
 
 
-ADD_RESPONSE = f"INSERT OR IGNORE INTO response_rows VALUES ({', '.join('?' * 16)})"
 FACT_TABLES = ("sample_rows", "variant_rows", "prompt_rows", "rejection_rows", "run_info")
 
 
@@ -112,14 +113,14 @@ class Store:
             before = self._connection.total_changes
             for sample in samples:
                 row = rows.sample_row(sample)
-                names = ", ".join(row)
+                names, marks = ", ".join(row), ", ".join("?" * len(row))
                 self._connection.execute(
                     "UPDATE sample_rows SET superseded = 1 WHERE benchmark = ? AND sample_id = ?"
                     " AND content_hash <> ? AND NOT superseded",
                     (row["benchmark"], row["sample_id"], row["content_hash"]),
                 )
                 self._connection.execute(
-                    f"INSERT INTO sample_rows ({names}) VALUES ({_marks(tuple(row))})"
+                    f"INSERT INTO sample_rows ({names}) VALUES ({marks})"
                     " ON CONFLICT (benchmark, sample_id, content_hash)"
                     " DO UPDATE SET superseded = 0, cluster = excluded.cluster,"
                     " date = excluded.date, control = excluded.control"
@@ -152,7 +153,8 @@ class Store:
 
         A run that found no server, or the wrong one, leaves no trace that binds the next.
         """
-        asked = "SELECT model FROM response_rows UNION SELECT model FROM failure_rows"
+        tables = ("response_rows", "likelihood_rows", "failure_rows")
+        asked = " UNION ".join(f"SELECT model FROM {table}" for table in tables)
         with self.db.atomic():
             for table in ("plan_rows", "selection_rows"):
                 self._connection.execute(f"DELETE FROM {table} WHERE model NOT IN ({asked})")
@@ -164,57 +166,65 @@ class Store:
     def replace_plan(self, plans: Mapping[PlanRow, Iterable[str]]) -> None:
         """Plan these cells, each for the samples with the given ids.
 
-        What was planned before for a model and benchmark that are named is no longer;
-        other models and benchmarks keep their plan.
+        What was planned before for a probe, model and benchmark that are named is no longer;
+        other probes, models and benchmarks keep their plan.
         """
         wanted = {
             plan: {self.sample_id(plan.cell.benchmark, sample_id) for sample_id in chosen}
             for plan, chosen in plans.items()
         }
-        pairs = sorted({(plan.cell.model, plan.cell.benchmark) for plan in plans})
-        if wanted == self._planned(pairs):
+        named = sorted({(plan.probe, plan.cell.model, plan.cell.benchmark) for plan in plans})
+        if wanted == self._planned(named):
             return
         with self.db.atomic():
-            self.execute("DELETE FROM plan_rows WHERE model = ? AND benchmark = ?", pairs)
             self.execute(
-                "DELETE FROM selection_rows WHERE model = ? AND sample IN"
+                "DELETE FROM plan_rows WHERE probe = ? AND model = ? AND benchmark = ?", named
+            )
+            self.execute(
+                "DELETE FROM selection_rows WHERE probe = ? AND model = ? AND sample IN"
                 " (SELECT id FROM sample_rows WHERE benchmark = ?)",
-                pairs,
+                named,
             )
             self.execute(
-                "INSERT INTO plan_rows VALUES (?, ?, ?, ?, ?, ?)",
-                ((*plan.cell, *plan[1:]) for plan in wanted),
+                "INSERT INTO plan_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ((plan.probe, *plan.cell, *plan[1:-1]) for plan in wanted),
             )
             self.execute(
-                "INSERT INTO selection_rows VALUES (?, ?, ?)",
+                "INSERT INTO selection_rows VALUES (?, ?, ?, ?)",
                 (
-                    (plan.cell.model, plan.cell.perturbation, sample)
+                    (plan.probe, plan.cell.model, plan.cell.perturbation, sample)
                     for plan, chosen in wanted.items()
                     for sample in sorted(chosen)
                 ),
             )
             self._connection.execute(BUMP)
 
-    def _planned(self, pairs: Sequence[tuple[str, str]]) -> dict[PlanRow, set[int]]:
+    def _planned(self, named: Sequence[tuple[str, str, str]]) -> dict[PlanRow, set[int]]:
         sql = (
-            "SELECT sample FROM selection_rows WHERE model = :model"
+            "SELECT sample FROM selection_rows WHERE probe = :probe AND model = :model"
             " AND perturbation = :perturbation AND sample IN"
             " (SELECT id FROM sample_rows WHERE benchmark = :benchmark)"
         )
-        return {
-            plan: {row["sample"] for row in self.query(sql, plan.cell._asdict())}
-            for plan in self.plans()
-            if plan.cell[:2] in pairs
-        }
+        found = {}
+        for plan in self.plans():
+            if (plan.probe, plan.cell.model, plan.cell.benchmark) in named:
+                place = {"probe": plan.probe, **plan.cell._asdict()}
+                found[plan] = {row["sample"] for row in self.query(sql, place)}
+        return found
 
-    def plans(self) -> list[PlanRow]:
-        """Return what is planned, sorted by cell."""
+    def plans(self, probe: Probe | None = None) -> list[PlanRow]:
+        """Return what is planned, of one probe or of all, sorted by cell."""
         sql = (
-            "SELECT model, benchmark, perturbation, levels, repeats, answers FROM plan_rows"
-            " ORDER BY model, benchmark, perturbation"
+            "SELECT model, benchmark, perturbation, levels, repeats, answers, greedy, probe"
+            " FROM plan_rows WHERE probe = coalesce(?, probe)"
+            " ORDER BY model, benchmark, perturbation, probe"
         )
-        found = (tuple(row.values()) for row in self.query(sql))
+        found = (tuple(row.values()) for row in self.query(sql, (probe,)))
         return [PlanRow(Cell(*row[:3]), *row[3:]) for row in found]
+
+    def cells(self) -> list[Cell]:
+        """Return the cells for which anything is planned, sorted."""
+        return sorted({plan.cell for plan in self.plans()})
 
     def variants(self, benchmark: str, sample_id: str, perturbation: str) -> list[Variant]:
         """Return the stored levels of a sample, weakest first; empty before they are made."""
@@ -239,7 +249,8 @@ class Store:
         sql = (
             "SELECT s.benchmark, s.sample_id, r.perturbation FROM"
             " (SELECT sample, perturbation, count(*) AS n FROM response_rows"
-            "  WHERE model = ? AND repeat <= ? AND answer <= ? GROUP BY sample, perturbation) r"
+            "  WHERE model = ? AND repeat BETWEEN 1 AND ? AND answer <= ?"
+            "  GROUP BY sample, perturbation) r"
             " JOIN (SELECT sample, perturbation, count(*) AS n FROM variant_rows"
             "  GROUP BY sample, perturbation) v"
             " ON v.sample = r.sample AND v.perturbation = r.perturbation"
@@ -252,27 +263,30 @@ class Store:
     def closed(self, model: str, sample: Sample, *, retry_failed: bool) -> set[bytes]:
         """Return the keys of a sample's slots that need not be asked of a model.
 
-        A slot is closed by a response, and by a failure that will not mend, unless
-        those are to be retried.
+        A slot is closed by a response or a likelihood, and by a failure that will not mend,
+        unless those are to be retried.
         """
         place = {"model": model, "sample": self.sample_id(sample.benchmark, sample.sample_id)}
-        sql = "SELECT key FROM response_rows WHERE sample = :sample AND model = :model"
+        sources = ["response_rows WHERE", "likelihood_rows WHERE"]
         if not retry_failed:
-            sql += (
-                " UNION ALL SELECT key FROM failure_rows"
-                " WHERE sample = :sample AND model = :model AND permanent"
-            )
+            sources.append("failure_rows WHERE permanent AND")
+        sql = " UNION ALL ".join(
+            f"SELECT key FROM {source} sample = :sample AND model = :model" for source in sources
+        )
         return {bytes(row["key"]) for row in self.query(sql, place)}
 
-    def save(self, *records: Response | Failure | Variant) -> None:
+    def save(self, *records: inserts.Record) -> None:
         """Hand records to the writer; those of one call are committed together.
 
         Raises:
             StoreUnavailable: Writing has failed.
         """
-        statements = [statement for record in records for statement in self._insert(record)]
+        statements: list[Statement] = []
+        for record in records:
+            sample = self.sample_id(record.benchmark, record.sample_id)
+            statements += inserts.statements(record, sample)
         statements.sort(key=itemgetter(0))  # equal ones are run together, which is quicker
-        if any(isinstance(record, Response) for record in records):
+        if any(isinstance(record, Response | Likelihood) for record in records):
             statements.append((BUMP, ()))
         self._put(statements)
 
@@ -316,20 +330,6 @@ class Store:
         if self._writer is not None and not self._writer.told:
             self._writer.flush()
 
-    def _insert(self, record: Response | Failure | Variant) -> list[Statement]:
-        sample = self.sample_id(record.benchmark, record.sample_id)
-        if isinstance(record, Variant):
-            sql = "INSERT OR IGNORE INTO variant_rows VALUES (?, ?, ?, ?, ?, ?, ?)"
-            return [(sql, rows.variant_row(record, sample))]
-        if isinstance(record, Failure):
-            row = rows.failure_row(record, sample)
-            return [(f"INSERT OR REPLACE INTO failure_rows VALUES ({_marks(row)})", row)]
-        row = rows.response_row(record, sample)
-        return [
-            (ADD_RESPONSE, row),
-            ("DELETE FROM failure_rows WHERE key = ?", (record.key,)),
-        ]
-
     # Reading back -----------------------------------------------------------------------
 
     def responses_to(self, cell: Cell, sample_id: str) -> list[Response]:
@@ -365,8 +365,12 @@ class Store:
         self._connection.execute("PRAGMA wal_checkpoint(truncate)")
 
     def answered(self, model: str) -> bool:
-        """Tell whether a model has any response."""
-        return bool(self.query("SELECT 1 FROM response_rows WHERE model = ? LIMIT 1", (model,)))
+        """Tell whether a model has any response, or any likelihood."""
+        sql = " UNION ALL ".join(
+            f"SELECT 1 FROM {table} WHERE model = :model"
+            for table in ("response_rows", "likelihood_rows")
+        )
+        return bool(self.query(f"{sql} LIMIT 1", {"model": model}))
 
     def query(
         self, sql: str, values: Mapping[str, object] | Sequence[object] = ()
@@ -392,7 +396,3 @@ class Store:
 def as_info(value: object) -> str:
     """Return a value as ``run_info`` holds it."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-
-
-def _marks(row: Sequence[object]) -> str:
-    return ", ".join("?" for _ in row)

@@ -7,6 +7,8 @@ from memoprobe.store.database import BUMP, Store
 from memoprobe.store.opening import reading_uri, told
 from memoprobe.store.rows import from_sql
 
+SAME_A_TOKEN = 1e-3  # nats by which two machines' log-probabilities of a token may differ
+
 _SAME = "m.benchmark = o.benchmark AND m.sample_id = o.sample_id"
 _MAPPED = (
     "JOIN source.sample_rows o ON o.id = r.sample"
@@ -41,19 +43,28 @@ _CONFLICTS = (
         f" FROM source.response_rows r {_MAPPED} JOIN response_rows t ON t.key = r.key"
         " WHERE t.text IS NOT r.text",
     ),
+    (
+        # Two machines reckon alike, but not to the last digit.
+        "two likelihoods of one reference",
+        "SELECT o.benchmark, o.sample_id, 'level', r.level"
+        f" FROM source.likelihood_rows r {_MAPPED} JOIN likelihood_rows t ON t.key = r.key"
+        " WHERE t.n_tokens <> r.n_tokens"
+        f" OR abs(t.total - r.total) > {SAME_A_TOKEN} * r.n_tokens",
+    ),
 )
 _SAMPLE_COLUMNS = (
     "benchmark, sample_id, content_hash, task, language, input_kind, text, context, reference,"
-    " tests, entry_point, cluster, date, control, superseded"
+    " alternatives, tests, entry_point, cluster, date, control, superseded"
 )
 _ANSWER = "r.model, r.perturbation, r.level, r.repeat, r.answer"
 _COPIES = (
     f"INSERT OR IGNORE INTO sample_rows ({_SAMPLE_COLUMNS})"
     f" SELECT {_SAMPLE_COLUMNS} FROM source.sample_rows",
-    "INSERT OR REPLACE INTO plan_rows SELECT r.model, r.benchmark, r.perturbation, r.levels,"
-    " max(r.repeats, coalesce(t.repeats, 0)), max(r.answers, coalesce(t.answers, 0))"
-    " FROM source.plan_rows r LEFT JOIN plan_rows t USING (model, benchmark, perturbation)",
-    "INSERT OR IGNORE INTO selection_rows SELECT r.model, r.perturbation, m.id"
+    "INSERT OR REPLACE INTO plan_rows SELECT r.probe, r.model, r.benchmark, r.perturbation,"
+    " r.levels, max(r.repeats, coalesce(t.repeats, 0)), max(r.answers, coalesce(t.answers, 0)),"
+    " max(r.greedy, coalesce(t.greedy, 0))"
+    " FROM source.plan_rows r LEFT JOIN plan_rows t USING (probe, model, benchmark, perturbation)",
+    "INSERT OR IGNORE INTO selection_rows SELECT r.probe, r.model, r.perturbation, m.id"
     f" FROM source.selection_rows r {_MAPPED}",
     "INSERT OR IGNORE INTO variant_rows SELECT m.id, r.perturbation, r.level, r.text, r.distance,"
     f" r.edit_share, r.rename_map FROM source.variant_rows r {_MAPPED}",
@@ -66,8 +77,12 @@ _COPIES = (
     " r.state"
     f" FROM source.response_rows r {_MAPPED}",
     f"INSERT OR IGNORE INTO failure_rows SELECT r.key, m.id, {_ANSWER}, r.kind, r.phase, r.detail,"
-    f" r.attempts, r.permanent FROM source.failure_rows r {_MAPPED}",
-    "DELETE FROM failure_rows WHERE key IN (SELECT key FROM response_rows)",
+    f" r.attempts, r.permanent, r.probe FROM source.failure_rows r {_MAPPED}",
+    "INSERT OR IGNORE INTO likelihood_rows SELECT r.key, m.id, r.model, r.perturbation, r.level,"
+    " r.total, r.n_tokens, r.n_bytes, r.tokens, r.endpoint"
+    f" FROM source.likelihood_rows r {_MAPPED}",
+    "DELETE FROM failure_rows WHERE key IN"
+    " (SELECT key FROM response_rows UNION ALL SELECT key FROM likelihood_rows)",
 )
 
 

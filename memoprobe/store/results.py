@@ -21,9 +21,9 @@ _RESULT_CELL = "model = :model AND benchmark = :benchmark AND perturbation = :pe
 Treatment = Literal["exclude", "zero", "both"]
 """What was done with what was not answered; both where all was answered."""
 
-_MEASURED = ("sensitivity_rows", "comparison_rows", "family_rows")
+_MEASURED = ("sensitivity_rows", "comparison_rows", "family_rows", "detection_rows")
 
-DERIVED = frozenset({"scores", "curves", "sensitivities", "comparisons", "families"})
+DERIVED = frozenset({"scores", "curves", "sensitivities", "comparisons", "families", "detections"})
 
 
 class Scored(NamedTuple):
@@ -145,8 +145,10 @@ def scored(
         "SELECT sample, level, edit_share FROM variant_rows WHERE perturbation = :perturbation"
         " AND sample IN (SELECT id FROM sample_rows WHERE benchmark = :benchmark)"
     )
-    for row in store.query(sql, cell._asdict()):
-        shares[row["sample"]][row["level"]] = row["edit_share"]
+    place = {name: to_sql(value) for name, value in cell._asdict().items()}
+    # There may be millions of scores, so no dictionary of each is made, and no list of all.
+    for sample, level, share in store.db.conn.execute(sql, place):
+        shares[sample][level] = share
     sql = (
         "SELECT s.id, s.sample_id, s.control, s.reference IS NOT NULL AS has_reference,"
         " r.level, r.repeat, r.value FROM sample_rows s JOIN score_rows r ON r.sample = s.id"
@@ -155,18 +157,18 @@ def scored(
         " AND (r.answered OR :treatment = 'zero')"
         " ORDER BY s.sample_id, r.level, r.repeat, r.answer"
     )
-    found = store.query(sql, {**cell._asdict(), "metric": metric, "treatment": treatment})
-    for sample_id, group in groupby(found, key=lambda row: str(row["sample_id"])):
+    chosen = {**place, "metric": to_sql(metric), "treatment": treatment}
+    found = store.db.conn.execute(sql, chosen)
+    for head, group in groupby(found, key=itemgetter(slice(0, 4))):
+        sample, sample_id, control, has_reference = head
         values: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        head: dict[str, Any] = {}
-        for row in group:
-            head = row
-            values[row["level"]].append((row["repeat"], row["value"]))
+        for *_, level, repeat, value in group:
+            values[level].append((repeat, value))
         yield Scored(
-            sample_id,
-            bool(head["control"]),
-            bool(head["has_reference"]),
-            shares[head["id"]],
+            str(from_sql(sample_id)),
+            bool(control),
+            bool(has_reference),
+            shares[sample],
             dict(values),
         )
 
@@ -185,11 +187,14 @@ class Graded(NamedTuple):
 
 
 def graded(store: Store, cell: Cell, sample_id: str) -> dict[tuple[int, int, int], Graded]:
-    """Return (level, repeat, answer) -> what is known of each scored answer of a sample."""
+    """Return (level, repeat, answer) -> what is known of each scored answer of a sample.
+
+    Likelihoods are of no answer and left out.
+    """
     sql = (
         "SELECT level, repeat, answer, metric, value, verdict FROM scores WHERE model = :model"
         " AND benchmark = :benchmark AND sample_id = :sample_id AND perturbation = :perturbation"
-        " ORDER BY level, repeat, answer, metric"
+        " AND rule <> 'forced' ORDER BY level, repeat, answer, metric"
     )
     found = store.query(sql, {**cell._asdict(), "sample_id": sample_id})
     slots = groupby(found, key=lambda row: (row["level"], row["repeat"], row["answer"]))

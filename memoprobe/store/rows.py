@@ -6,7 +6,15 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from memoprobe.records import Failure, Response, Sample, Variant, content_hash, state
+from memoprobe.records import (
+    Failure,
+    Likelihood,
+    Response,
+    Sample,
+    Variant,
+    content_hash,
+    state,
+)
 
 Row = tuple[Any, ...]
 
@@ -23,7 +31,8 @@ RESPONSE_COLUMNS = (
     "endpoint",
 )
 _response_values = attrgetter(*SLOT_COLUMNS, *RESPONSE_COLUMNS)
-FAILURE_COLUMNS = ("kind", "phase", "detail", "attempts", "permanent")
+FAILURE_COLUMNS = ("kind", "phase", "detail", "attempts", "permanent", "probe")
+LIKELIHOOD_COLUMNS = ("model", "perturbation", "level", "total", "n_tokens", "n_bytes")
 
 
 def to_sql(value: object) -> object:
@@ -44,13 +53,20 @@ def from_sql(value: Any) -> Any:  # noqa: ANN401 - any column
 def sample_row(sample: Sample) -> dict[str, object]:
     """Return a sample as a row of ``sample_rows``."""
     row = {name: to_sql(getattr(sample, name)) for name in SAMPLE_COLUMNS}
-    return {**row, "content_hash": content_hash(sample), "superseded": 0}
+    several = json.dumps(sample.alternatives) if sample.alternatives else None
+    return {
+        **row,
+        "alternatives": several,
+        "content_hash": content_hash(sample),
+        "superseded": 0,
+    }
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
     """Return the sample of a row."""
     values = {name: from_sql(row[name]) for name in SAMPLE_COLUMNS}
-    return Sample(**{**values, "control": bool(values["control"])})
+    several = tuple(json.loads(values["alternatives"] or "[]"))
+    return Sample(**{**values, "alternatives": several, "control": bool(values["control"])})
 
 
 def variant_row(variant: Variant, sample: int) -> Row:
@@ -97,3 +113,16 @@ def failure_of(row: Mapping[str, Any]) -> Failure:
     names = (*SLOT_COLUMNS, *FAILURE_COLUMNS, "benchmark", "sample_id")
     values = {name: from_sql(row[name]) for name in names}
     return Failure(key=bytes(row["key"]), **{**values, "permanent": bool(values["permanent"])})
+
+
+def likelihood_row(found: Likelihood, sample: int) -> Row:
+    """Return a likelihood as a row of ``likelihood_rows``."""
+    values = (to_sql(getattr(found, name)) for name in LIKELIHOOD_COLUMNS)
+    return (found.key, sample, *values, found.tokens, to_sql(found.endpoint))
+
+
+def likelihood_of(row: Mapping[str, Any]) -> Likelihood:
+    """Return the likelihood of a row that also names its sample."""
+    names = (*LIKELIHOOD_COLUMNS, "endpoint", "benchmark", "sample_id")
+    values = {name: from_sql(row[name]) for name in names}
+    return Likelihood(key=bytes(row["key"]), tokens=bytes(row["tokens"]), **values)
