@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from memoprobe.sandbox import Program, Verdict, run_all
+from memoprobe.workers import Pool
 
 CODE = """
 import math
@@ -74,7 +75,7 @@ def bare(command: list[str], count: int, jobs: int) -> None:
 
 
 def ours(items: list[Program], jobs: int) -> list[Verdict]:
-    verdicts = run_all(items, jobs=jobs)
+    verdicts = run_all(items, pool=Pool(jobs=jobs))
     assert {each.kind for each in verdicts} == {"passed"}, {each.detail for each in verdicts}
     return verdicts
 

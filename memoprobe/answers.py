@@ -7,7 +7,8 @@ Where the answer was found is its rule, stored with every score:
 - ``opened``: the same, and the text begins inside a block that the prompt opened;
 - ``bare``: code without a fence that defines it, prose around it left out;
 - ``last_fenced``, ``last_unclosed``, ``last_opened``: none defines it, or there is no
-  function under test: the last block that defines any function or class, else the last;
+  function under test: the last block that defines any function or class, else the last that
+  is marked as the language's, else the last that looks like code, not like input or output;
 - ``unechoed_``, before any of the above, in a repair: the last such block that is not the
   prompt's own code, which a later one only repeats;
 - ``whole``: the whole text, there being neither;
@@ -32,6 +33,14 @@ from memoprobe.records import ANSWERED_WITH_CODE, TEXT_SLOT, Interface, Sample, 
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$", re.MULTILINE
 )
+_LED = re.compile(r"^([ \t]*)(\S.*[:.!])[ \t]+((?:`{3,}|~{3,})[\w+#]+[ \t]*)$", re.MULTILINE)
+_TAGGED = re.compile(r"\{?[ .]*([\w+#]+)(.*)")
+_ATTRIBUTE = r"""[:,]\S*|\.?[\w-]+=(?:"[^"]*"|'[^']*'|\S+)|\{[^{}]*\}|[.#][\w-]+|\}|[\w./-]*\.\w+"""
+_ATTRIBUTES = re.compile(rf"(?:[ \t]*(?:{_ATTRIBUTE}))*[ \t]*")  # of a fence, after its tag
+_LIKE_CODE = re.compile(r"[(={;]")
+_END = re.compile(
+    r"\s*(?:</s>|<\|\w+\|>|<\uff5c[^\uff5c\n]+\uff5c>)\s*\Z"
+)  # of a sequence, not of a text
 _FENCE_INDENT = 3  # columns beyond its block at most: a fence further in is text, as in CommonMark
 _THOUGHT = re.compile(r"\s*<think>.*?(</think>|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"^ {0,3}>[^\n]*(\n {0,3}>[^\n]*)*", re.MULTILINE)
@@ -91,11 +100,14 @@ def extract(
     return answer._replace(code=code)
 
 
-def reference_code(sample: Sample) -> str | None:
-    """Return the sample's reference cut as an answer would be, None where it has none."""
-    if sample.reference is None or sample.task not in ANSWERED_WITH_CODE:
-        return sample.reference and sample.reference.strip()
-    return _own_part(languages.tidy(sample.reference), sample, "whole", first=False)
+def reference_codes(sample: Sample) -> list[str]:
+    """Return the sample's references, each cut as an answer would be."""
+    if sample.task not in ANSWERED_WITH_CODE:
+        return [reference.strip() for reference in sample.references]
+    return [
+        _own_part(languages.tidy(reference), sample, "whole", first=False)
+        for reference in sample.references
+    ]
 
 
 def program(code: str, sample: Sample) -> str:
@@ -113,7 +125,8 @@ def answer_language(sample: Sample) -> str:
 
 
 def _select(text: str, sample: Sample, variant: Variant, interface: Interface) -> Answer:
-    text = _QUOTE.sub(_unquoted, _after_thinking(text).replace("\r\n", "\n"))
+    text = _END.sub("", _after_thinking(text).replace("\r\n", "\n"))
+    text = _led(_QUOTE.sub(_unquoted, text))
     if not text.strip():
         return Answer("", "none")
     if sample.task not in ANSWERED_WITH_CODE:
@@ -147,6 +160,14 @@ def _unquoted(quote: re.Match[str]) -> str:
     if not _QUOTED_FENCE.search(quote[0]):
         return quote[0]
     return re.sub(r"^ {0,3}> ?", "", quote[0], flags=re.MULTILINE)
+
+
+def _led(text: str) -> str:
+    """Return ``text`` with its first fence on a line of its own, where words lead up to it."""
+    led, first = _LED.search(text), _FENCE.search(text)
+    if led is None or (first is not None and first.start() < led.start()):
+        return text
+    return _LED.sub(r"\1\2\n\1\3", text, count=1)
 
 
 def _defines(code: str, sample: Sample) -> bool:
@@ -210,14 +231,20 @@ def _passage(text: str, sample: Sample, variant: Variant) -> _Passage:
     found = languages.pieces(text, sample.language)
     if any(_defines(piece.text, sample) for piece in found):
         return _Passage(text, "bare")
-    fitting = [block for block in blocks if block.tag in {None, sample.language}] or blocks
-    if not fitting:
+    if not blocks:
         return _Passage(text, "whole")
+    fitting = [block for block in blocks if block.tag in {None, sample.language}] or blocks
     fitting = [block._replace(rule=f"last_{block.rule}") for block in fitting]
     # A test may be bare assertions after a block that only repeats the function.
     is_test = sample.task == "test_generation"
     named = [] if is_test else [block for block in fitting if _names(block.code, sample.language)]
-    return _last(named or fitting, sample, variant)
+    return _last(named or _likeliest(fitting, sample.language), sample, variant)
+
+
+def _likeliest(blocks: list[_Passage], language: str) -> list[_Passage]:
+    """Return the blocks that are most likely code: an example's input stands in one too."""
+    marked = [block for block in blocks if block.tag == language]
+    return marked or [block for block in blocks if _LIKE_CODE.search(block.code)] or blocks
 
 
 def _names(code: str, language: str) -> bool:
@@ -228,7 +255,7 @@ def _names(code: str, language: str) -> bool:
 def _last(blocks: list[_Passage], sample: Sample, variant: Variant) -> _Passage:
     """Return the last block, in a repair the last that does not repeat the prompt's own code."""
     last = blocks[-1]
-    if sample.task != "program_repair":
+    if sample.task != "program_repair" or len(blocks) == 1:
         return last
     asked = {tuple(languages.tokens(code, sample.language)) for code in (variant.text, sample.text)}
     for block in reversed(blocks):
@@ -288,8 +315,10 @@ def _block(fence: re.Match[str], body: str, rule: str) -> _Passage:
 
 
 def _tag(fence: re.Match[str]) -> str | None:
-    word = fence["info"].lower()
-    word = _ALIASES.get(word, word)
+    found = _TAGGED.fullmatch(fence["info"].lower())
+    if found is None or not _ATTRIBUTES.fullmatch(found[2]):
+        return None
+    word = _ALIASES.get(found[1], found[1])
     return word if word in _TAGS else None
 
 
@@ -308,13 +337,17 @@ def _own_part(code: str, sample: Sample, rule: str, *, first: bool) -> str:
     kept, position = [], 0
     for piece in found[: last + 1]:
         kept.append("\n" if rule == "bare" else code[position : piece.start])
-        if _tokens(piece, language) not in given:
+        if not given or _tokens(piece, language) not in given:
             kept.append(piece.text)
         position = piece.end
     if not places or (rule != "bare" and not found[last].complete):
         kept.append(code[position:])
     else:
-        rest = [piece for piece in found[last + 1 :] if _tokens(piece, language) not in given]
+        rest = [
+            piece
+            for piece in found[last + 1 :]
+            if not given or _tokens(piece, language) not in given
+        ]
         kept += [f"\n{helper.text}" for helper in _used("".join(kept), rest, sample)]
     return languages.tidy("".join(kept))
 

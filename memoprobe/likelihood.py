@@ -25,7 +25,7 @@ import numpy as np
 from memoprobe import answers, languages, plan, sensitivity
 from memoprobe.endpoints.forced import Measured
 from memoprobe.plan import Design
-from memoprobe.prompts import continues
+from memoprobe.prompts import continues, fill
 from memoprobe.records import (
     ANSWERED_WITH_CODE,
     Forcing,
@@ -85,6 +85,22 @@ def answer_of(sample: Sample, variant: Variant, interface: Interface, prompt: st
         return Opened("" if apart else "\n", text)
     # The word after "Answer:" begins with its blank: most tokenizers make one token of them.
     return Opened("", text.strip() if apart else f" {text.strip()}")
+
+
+def is_askable(sample: Sample, interface: Interface) -> bool:
+    """Tell whether a sample has a reference that can be the answer to its own prompt."""
+    original = Variant(
+        benchmark=sample.benchmark,
+        sample_id=sample.sample_id,
+        perturbation="",
+        level=0,
+        text=sample.text,
+        distance=0.0,
+        edit_share=0.0,
+        rename_map={},
+    )
+    prompt = fill(sample, sample.text, interface) if interface == "completions" else ""
+    return answer_of(sample, original, interface, prompt) is not None
 
 
 def _rest(reference: str, language: str, prompt: str) -> str | None:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from memoprobe import answers, perturbations
+from memoprobe import answers, metrics, perturbations
 from memoprobe.answers import Answer
-from memoprobe.metrics import METRICS, Metric
+from memoprobe.metrics import Metric
 from memoprobe.records import (
     ANSWERED_WITH_CODE,
     Failure,
@@ -41,27 +41,31 @@ def score_sample(
     sample: Sample,
     variants: Mapping[int, Variant],
     responses: Sequence[Response],
-    metrics: Sequence[str],
+    names: Sequence[str],
     reading: Reading,
 ) -> Iterator[Score]:
     """Yield the scores of the responses to one sample under one perturbation, by one model.
 
-    A sample without a reference is scored against itself (METHOD 2.5): each answer against
-    the level-0 answers, one of level 0 against the others of it, on the mean. That a text
-    was not answered is a score of 0 that counts only where it is asked for.
+    Of several references the nearest counts. A sample without any is scored against itself
+    (METHOD 2.5): each answer against the level-0 answers, one of level 0 against the others
+    of it, on the mean. That a text was not answered is a score of 0 that counts only where it
+    is asked for.
 
     Args:
         sample: The sample that was asked.
         variants: Its variants by level; holds every level that a response names.
         responses: All of one perturbation.
-        metrics: Names of METRICS; those that do not suit the sample are left out.
+        names: Of metrics; those that do not suit the sample are left out.
         reading: How to read the responses.
     """
-    suited = [name for name in metrics if METRICS[name].measure and METRICS[name].suits(sample)]
+    found = {metrics.label(name): metrics.find(name) for name in names}
+    suited = {
+        name: metric for name, metric in found.items() if metric.measure and metric.suits(sample)
+    }
     answered = [each for each in responses if state(each) == "ok"]
     read_as = _Answers(sample, variants, reading)
     language = answers.answer_language(sample)
-    reference = answers.reference_code(sample)
+    references = answers.reference_codes(sample)
     originals = Counter(read_as(each).code for each in answered if each.level == 0)
     # Answers at low temperature repeat: each distinct one is measured once.
     known: dict[tuple[str, str, bool], float | None] = {}
@@ -71,16 +75,42 @@ def score_sample(
             continue
         code, rule = read_as(response)
         is_original = response.level == 0
-        for name in suited:
-            key = (name, code, is_original and reference is None)
+        for name, metric in suited.items():
+            key = (name, code, is_original and not references)
             if key not in known:
-                measure = partial(_measured, METRICS[name], language)
-                if reference is not None:
-                    known[key] = measure(code, reference)
+                measure = partial(_measured, metric, language)
+                if references:
+                    known[key] = max(measure(code, each) for each in references)
                 else:
                     known[key] = _against_itself(code, originals, measure, own=is_original)
             if (value := known[key]) is not None:
                 yield replace(_score(response, name, value, rule), answered=True)
+
+
+class Scored(NamedTuple):
+    """Hold the scores of one sample, and what the floor takes of it."""
+
+    scores: list[Score]
+    original: tuple[str, str, str] | None  # sample id, code and language of a level-0 answer
+
+
+def score_one(
+    sample: Sample,
+    variants: Mapping[int, Variant],
+    responses: Sequence[Response],
+    names: Sequence[str],
+    reading: Reading,
+) -> Scored:
+    """Return what ``score_sample`` yields, and one answer to the original, in one piece.
+
+    For workers: they import this module alone, which is small.
+    """
+    scores = list(score_sample(sample, variants, responses, names, reading))
+    for response in responses:
+        if response.level == 0 and state(response) == "ok":
+            code = read(response, sample, variants[0], reading).code
+            return Scored(scores, (sample.sample_id, code, answers.answer_language(sample)))
+    return Scored(scores, None)
 
 
 def _measured(metric: Metric, language: str, code: str, reference: str) -> float:
@@ -151,15 +181,15 @@ def tested(response: Response, value: float, rule: str, verdict: str) -> Score:
     return replace(_score(response, "tests", value, rule), answered=True, verdict=verdict)
 
 
-def failed(sample: Sample, failure: Failure, metrics: Sequence[str]) -> Iterator[Score]:
+def failed(sample: Sample, failure: Failure, names: Sequence[str]) -> Iterator[Score]:
     """Yield the scores of a slot that got nothing usable: 0, which counts where it is asked for.
 
     What says nothing of the model has none: a run that was stopped, a fault of our own, a
     server that could not be reached.
     """
     if failure.permanent:
-        for name in metrics:
-            if METRICS[name].suits(sample):
+        for name in names:
+            if metrics.find(name).suits(sample):
                 yield Score(
                     model=failure.model,
                     benchmark=failure.benchmark,
@@ -168,7 +198,7 @@ def failed(sample: Sample, failure: Failure, metrics: Sequence[str]) -> Iterator
                     level=failure.level,
                     repeat=failure.repeat,
                     answer=failure.answer,
-                    metric=name,
+                    metric=metrics.label(name),
                     value=0.0,
                     rule="failed",
                     answered=False,
@@ -177,7 +207,7 @@ def failed(sample: Sample, failure: Failure, metrics: Sequence[str]) -> Iterator
 
 def floor(
     codes: Iterable[tuple[str, str, str]],
-    references: Mapping[str, str],
+    references: Mapping[str, Sequence[str]],
     measure: Callable[[str, str, str], float],
 ) -> float | None:
     """Return the mean performance of answers against other samples' references, in [0, 1].
@@ -187,7 +217,7 @@ def floor(
 
     Args:
         codes: Sample id, code and language of each level-0 answer.
-        references: Code of the reference by sample id.
+        references: Codes of the references by sample id; the nearest of them counts here too.
         measure: Performance of a code against a reference, in the answer's language.
 
     Returns:
@@ -196,7 +226,10 @@ def floor(
     ring = sorted(references)
     place = {sample_id: k for k, sample_id in enumerate(ring)}
     values = [
-        measure(code, references[ring[(place[sample_id] + shift) % len(ring)]], language)
+        max(
+            measure(code, each, language)
+            for each in references[ring[(place[sample_id] + shift) % len(ring)]]
+        )
         for sample_id, code, language in codes
         if sample_id in place
         for shift in range(1, min(_SHIFTS, len(ring) - 1) + 1)

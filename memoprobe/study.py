@@ -8,16 +8,18 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from memoprobe.benchmarks import BENCHMARKS, complete
 from memoprobe.errors import BenchmarkError, ConfigError
 from memoprobe.perturbations import choice
 from memoprobe.perturbations.choice import Paraphrasing
-from memoprobe.records import Interface, Sampling, Task
+from memoprobe.records import Interface, Probe, Sampling, Task
 
 MOST_LEVELS = 20
 MOST_ANSWERS = 1000
+NEAREST_OF = 3
+"""References of which the nearest counts, where a study says no number: more raise the floor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +59,21 @@ class BenchmarkSpec:
     after: str | None = None  # an ISO date: samples of that day or later
     before: str | None = None  # an ISO date: samples of an earlier day
     control: bool = False  # the models cannot have seen any of it
+    reference: Literal["first", "nearest"] | None = None  # None: the first, or as own rows give
+    references: int | None = None  # how many the nearest is of
     options: Mapping[str, str] = field(default_factory=dict)  # of a registered one
 
     @property
     def files(self) -> tuple[str, ...]:
         """Return your own files, none for a registered benchmark."""
         return self.paths or ((self.path,) if self.path is not None else ())
+
+    @property
+    def n_references(self) -> int | None:
+        """Return how many references of a sample count, None where the rows say so."""
+        if self.reference == "nearest":
+            return self.references or (None if self.files else NEAREST_OF)
+        return 1 if self.reference == "first" else None
 
     @property
     def label(self) -> str:
@@ -91,6 +102,8 @@ class Study:
     levels: int = 5
     answers: int = 3
     repeats: int = 3
+    probe: Literal["answers", "likelihood", "both"] = "answers"  # what the models are asked for
+    greedy: bool = False  # one answer a sample at temperature 0 as well, which CDD needs
     perturbation: str | None = None  # None: each benchmark's default for its kind of input
     intensity: str = "share"  # "count" reproduces the study
     match_edit_share: bool = False  # rename every code benchmark equally far
@@ -100,6 +113,11 @@ class Study:
     limits: TestLimits = field(default_factory=TestLimits)  # of answers that are run
     models: tuple[ModelSpec, ...] = ()
     benchmarks: tuple[BenchmarkSpec, ...] = ()
+
+    @property
+    def probes(self) -> tuple[Probe, ...]:
+        """Return what the models are asked for, in the order in which they are asked."""
+        return ("answers", "likelihood") if self.probe == "both" else (self.probe,)
 
 
 def load(path: Path) -> Study:
@@ -256,6 +274,17 @@ def _rules_of_benchmarks(specs: Sequence[BenchmarkSpec]) -> Iterator[tuple[objec
         "task and fields belong to files of your own",
     )
     for spec in specs:
+        registered = BENCHMARKS.get(spec.name or "")
+        yield (
+            spec.reference != "nearest" or registered is None or registered.several,
+            f"{spec.label} has one reference a sample; the nearest of several have"
+            f" {', '.join(each.name for each in BENCHMARKS.values() if each.several)}"
+            " and files of your own with references",
+        )
+        yield (
+            spec.references is None or (spec.reference == "nearest" and spec.references >= 2),
+            f'{spec.label}: references, 2 or more, belongs to reference = "nearest"',
+        )
         for date in filter(None, (spec.after, spec.before)):
             yield _is_date(date), f"{spec.label}: {date!r} is no date such as 2024-05-31"
 

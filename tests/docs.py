@@ -9,6 +9,7 @@ import typer.main
 from typer.cli import get_docs_for_click
 
 from memoprobe import cli, models
+from memoprobe.calibration import page, record, writing
 from memoprobe.store import open_store, results
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +24,12 @@ TABLES = {
     "curves": "Mean performance of each sample at each level.",
     "sensitivities": "How far each sample's performance falls, by each definition.",
     "comparisons": "Each test of a subject against the rest.",
+    "likelihoods": "How likely each sample's reference is at each level, in nats; `tokens` is each"
+    " token's at level 0, as little-endian float32 in hexadecimal digits.",
+    "detections": "How well each detector tells a cell's items from the controls.",
     "families": "Which of those tests were corrected together.",
+    "meaning_checks": "Of how many samples the perturbed code still does what it did; level 0 tells"
+    " whose unperturbed code passes, and only those count above.",
     "run_info": "Versions, settings, servers, fingerprints of the data; JSON where it has parts.",
 }
 
@@ -53,6 +59,11 @@ def schema_page() -> str:
             types = results.column_types(store, table)
             lines += [f"| {name} | {kind or 'REAL'} |" for name, kind in types.items()]
     return "\n".join(lines) + "\n"
+
+
+def validity_page() -> str:
+    """Return the page of the calibration that was run last; its figures are kept beside it."""
+    return page.render(record.read(ROOT / "docs" / writing.FIGURES))
 
 
 PAGES: dict[str, Callable[[], str]] = {

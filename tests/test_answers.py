@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoprobe.answers import answer_language, extract, reference_code
+from memoprobe.answers import answer_language, extract, reference_codes
 from memoprobe.records import TEXT_SLOT, Sample, Variant
 
 GCD = "def gcd(a, b):\n    return a if b == 0 else gcd(b, a % b)"
@@ -229,7 +229,7 @@ def test_prose_answers_are_taken_whole():
     assert answer(" Returns zo.\n", sample, a="zo") == ("Returns a.", "text")
     assert answer_language(sample) == "prose"
     assert answer_language(repair()) == "python"
-    assert reference_code(sample) == "Returns a."
+    assert reference_codes(sample) == ["Returns a."]
 
 
 def test_a_test_is_not_asked_to_define_the_function():
@@ -244,9 +244,12 @@ def test_references_are_cut_like_answers():
     """A reference loses demonstrations and what the prompt gives; none stays none."""
     given = f"import math\nimport re\n\n{ROOT}\n\nprint(root(3))\n"
 
-    assert reference_code(generation(reference=given)) == f"import re\n\n{ROOT}"
-    assert reference_code(repair(reference=f"import re\n\n{GCD}")) == f"import re\n\n{GCD}"
-    assert reference_code(repair(reference=None)) is None
+    whole = f"import re\n\n{GCD}"
+
+    assert reference_codes(generation(reference=given)) == [f"import re\n\n{ROOT}"]
+    assert reference_codes(repair(reference=whole)) == [whole]
+    assert reference_codes(repair(reference=whole, alternatives=(DRAFT,))) == [whole, DRAFT]
+    assert reference_codes(repair(reference=None)) == []
 
 
 @given(st.text(st.sampled_from("`~ \ndefgcd(a,b):\t'\"#@=<think>/"), max_size=60))

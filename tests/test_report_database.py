@@ -494,6 +494,29 @@ def test_tables_and_figures_are_written_beside(db, tmp_path):
         list(present.write_beside(data, csv=wanted["markdown"]))
 
 
+def test_detectors_are_recomputed(page, query):
+    """Each row's means and AUC follow from the sensitivities, the controls of all benchmarks."""
+    shown = page.tables["detectors"][1:]
+
+    assert {tuple(row[:3]) for row in shown} == {
+        (model, benchmark, "rename") for model in MODELS for benchmark in BENCHMARKS
+    }
+    for model, benchmark, perturbation, detector, _, *told in shown:
+        sql = (
+            "SELECT s.benchmark, s.value, a.control FROM sensitivities s"
+            " JOIN samples a USING (benchmark, sample_id)"
+            " WHERE s.model = ? AND s.perturbation = ? AND s.metric = ? AND s.definition = ?"
+        )
+        found = query(sql, model, perturbation, METRIC, detector)
+        items = [r["value"] for r in found if r["benchmark"] == benchmark and not r["control"]]
+        controls = [row["value"] for row in found if row["control"]]
+        wins = fmean([(a > b) + (a == b) / 2 for a in items for b in controls])
+        sizes = [str(len(items)), str(len(controls))]
+        assert told[:4] == [*sizes, number(fmean(items)), number(fmean(controls))]
+        assert told[4].startswith(f"{number(wins)} [")
+        assert told[5] == number(None)
+
+
 def test_golden_of_a_tiny_run(page):
     """The words of the whole page are those of the golden file."""
     assert "\n".join(page.words) + "\n" == GOLDEN.read_text(encoding="utf-8")

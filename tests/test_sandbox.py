@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 from memoprobe.sandbox import Limits, Program, run, run_all
+from memoprobe.workers import Pool
 from tests.walled import CALLS, CHECK, QUICK, UNITTEST, needs_wall, program
 
 pytestmark = needs_wall
@@ -135,7 +136,7 @@ def verdicts():
         for code, _ in PROGRAMS.values()
         for tests in (CALLS, CHECK)
     ]
-    found = run_all(programs, jobs=2)
+    found = run_all(programs, pool=Pool(jobs=2))
     return dict(zip(PROGRAMS, zip(found[::2], found[1::2], strict=True), strict=True))
 
 
@@ -495,7 +496,7 @@ def test_stuck_programs_leave_the_workers_as_they_are():
         program(f"# {number}\n{stuck[number % 3]}", CALLS, limits=limits) for number in range(20)
     ]
     after = [program(f"# {number}\n{RIGHT}", CALLS) for number in range(4)]
-    verdicts = run_all([*programs, *after], jobs=2)
+    verdicts = run_all([*programs, *after], pool=Pool(jobs=2))
 
     assert [each.kind for each in verdicts] == ["timeout"] * 20 + ["passed"] * 4
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from memoprobe.benchmarks.quixbugs import TESTS
 from memoprobe.sandbox import Limits, literals, run_all
+from memoprobe.workers import Pool
+from tests.benchmark_data import sampled
 from tests.local import SHARED, needs_shared
 from tests.walled import CALLS, CHECK, needs_java, needs_wall, program
 
@@ -95,7 +98,7 @@ def quixbugs_java(folder, **options):
 
 
 def kinds(programs):
-    return [each.kind for each in run_all(list(programs), jobs=2)]
+    return [each.kind for each in run_all(list(programs), pool=Pool(jobs=2))]
 
 
 def hostile():
@@ -111,7 +114,7 @@ def verdicts():
         for name in hostile()
         for tests in (CALLS, CHECK)
     ]
-    found = run_all(programs, jobs=2)
+    found = run_all(programs, pool=Pool(jobs=2))
     return dict(zip(hostile(), zip(found[::2], found[1::2], strict=True), strict=True))
 
 
@@ -132,7 +135,7 @@ def test_hostile_programs_leave_nothing_behind(verdicts):
 
 def test_the_solutions_of_humaneval_pass():
     """In the mode that cannot be forged."""
-    found = run_all(list(humaneval()), jobs=2)
+    found = run_all(list(humaneval()), pool=Pool(jobs=2))
 
     assert {(each.kind, each.mode) for each in found} == {("passed", "split")}
     assert len(found) == 154
@@ -140,7 +143,7 @@ def test_the_solutions_of_humaneval_pass():
 
 def test_the_solutions_of_mbpp_pass():
     """Nearly all by calls."""
-    found = run_all(list(mbpp()), jobs=2)
+    found = run_all(list(mbpp()), pool=Pool(jobs=2))
 
     assert {each.kind for each in found} == {"passed"}
     assert sum(each.mode == "calls" for each in found) > 0.95 * len(found) == 0.95 * 280
@@ -156,6 +159,31 @@ def test_buggy_programs_of_quixbugs_fail():
     found = kinds(quixbugs("python_programs", limits=Limits(wall_s=4.0)))
 
     assert set(found) == {"failed", "error", "timeout"}
+
+
+def test_the_own_tests_of_quixbugs_programs_on_graphs_run():
+    """As tests that a model wrote would: ``node.py`` stands beside them."""
+    samples, _ = sampled(TESTS, QUIXBUGS)
+    graphs = [each for each in samples if "node" in each.tests]
+    found = run_all(
+        [
+            program(
+                each.text,
+                {**json.loads(each.tests), "test": each.reference},
+                entry_point=each.entry_point,
+            )
+            for each in graphs
+        ],
+        pool=Pool(jobs=2),
+    )
+
+    assert sorted(each.sample_id for each in graphs) == [
+        "breadth_first_search",
+        "depth_first_search",
+        "reverse_linked_list",
+        "topological_ordering",
+    ]
+    assert {(each.kind, each.lines) for each in found} == {("passed", 1.0)}
 
 
 @needs_java

@@ -90,9 +90,10 @@ def test_a_test_may_use_files_beside_it():
     assert generated(test, files={"side.py": "def one(): return 1"}).kind == "passed"
 
 
-def ending(secret="s", records=b'\ns ["start"]\n', **more):
+def ending(records=b"", **more):
     fields = {"status": 0, "reason": "", "starved": False, "printed": 0, "said": "", "seconds": 1.0}
-    return Ending(secret=secret, records=records, is_full=False, **(fields | more))
+    fields |= {"secret": "s", "is_full": False, "came_up": True, "lacks_library": False}
+    return Ending(records=records, **(fields | more))
 
 
 @pytest.mark.parametrize(
@@ -105,11 +106,14 @@ def ending(secret="s", records=b'\ns ["start"]\n', **more):
         (ending(status=153), "output-limit"),
         (ending(reason="memory", status=137), "memory"),
         (ending(printed=1 << 30), "output-limit"),
-        (ending(records=b'\ns ["start"]\n\ns ["unloaded","memory","m"]\n'), "memory"),
-        (ending(records=b'\ns ["start"]\n\ns ["unloaded",'), "error"),
-        (ending(records=b'\ns ["start"]\n\ns ["unloaded","passed","m"]\n'), "error"),
-        (ending(records=b"", said="bwrap: no"), "infrastructure"),
-        (ending()._replace(is_full=True), "output-limit"),
+        (ending(b'\ns ["unloaded","memory","m"]\n'), "memory"),
+        (ending(b'\ns ["unloaded",'), "error"),
+        (ending(b'\ns ["unloaded",[],"m"]\n'), "error"),
+        (ending(b'\ns ["unloaded","passed","m"]\n'), "error"),
+        (ending(b'\ns ["unloaded","unsupported","m"]\n'), "error"),
+        (ending(b'\ns ["unloaded","unsupported","m"]\n', lacks_library=True), "unsupported"),
+        (ending(came_up=False, said="bwrap: no"), "infrastructure"),
+        (ending(is_full=True), "output-limit"),
     ],
 )
 def test_how_a_process_ended_decides_what_it_did_not_report(ended, kind):
@@ -120,11 +124,10 @@ def test_how_a_process_ended_decides_what_it_did_not_report(ended, kind):
 
 
 def test_shares_are_left_out_where_nothing_was_measured():
-    """A garbled measurement is none."""
+    """Without branches there is no share of them."""
     verdict = verdicts_module.Verdict(kind="passed", mode="calls")
 
-    for reached in (None, "[1]", '[["x"], [], 0, 0]'):
-        assert verdicts_module.with_coverage(verdict, reached, []) == verdict
+    assert verdicts_module.with_coverage(verdict, None, []) == verdict
     found = verdicts_module.with_coverage(verdict, "[[1, 1, 2], [], 0, 0]", [2, 3])
     assert (found.lines, found.branches, found.target_lines) == (1.0, None, 0.5)
 

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -552,9 +553,11 @@ def answering(code, **job):
         "owner": None,
         "listed": False,
     }
-    loaded = candidate.load(base | job, lambda *record: found.append(record))
+    with Path(os.devnull).open("wb") as alive:
+        job = base | job | {"alive": alive.fileno()}
+        loaded = candidate.load(job, lambda *record: found.append(record))
     if loaded is not None:
-        candidate.answer(loaded, base | job, lambda *record: found.append(record))
+        candidate.answer(loaded, job, lambda *record: found.append(record))
     return found[1:] if loaded is not None else found
 
 

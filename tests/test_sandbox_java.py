@@ -3,6 +3,7 @@
 import pytest
 
 from memoprobe.sandbox import Limits, java, run, run_all
+from memoprobe.workers import Pool
 from tests.walled import CALLS, needs_java, needs_wall, program
 
 pytestmark = [needs_wall, needs_java]
@@ -54,6 +55,20 @@ PROGRAMS = {
         " return sum;",
         {"passed"},
     ),
+    "empties its records": (
+        'new RandomAccessFile("/proc/self/fd/1", "rw").setLength(0);'
+        " Runtime.getRuntime().halt(0); return 6;",
+        {"incomplete"},
+    ),
+    "claims to lack a library": (
+        'var field = Class.forName("Driver").getDeclaredField("secret");'
+        " field.setAccessible(true);"
+        ' String line = "\\n" + field.get(null)'
+        ' + " [\\"unloaded\\", \\"unsupported\\", \\"\\"]\\n";'
+        " new FileOutputStream(FileDescriptor.out).write(line.getBytes());"
+        " Runtime.getRuntime().halt(0); return 6;",
+        {"error"},
+    ),
     "stack": ("return total(xs);", {"error", "crashed"}),
 }
 
@@ -66,7 +81,7 @@ def verdicts():
         program(method(body), CALLS, language="java", limits=limits)
         for body, _ in PROGRAMS.values()
     ]
-    return dict(zip(PROGRAMS, run_all(programs, jobs=2), strict=True))
+    return dict(zip(PROGRAMS, run_all(programs, pool=Pool(jobs=2)), strict=True))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memoprobe import benchmarks, languages
-from memoprobe.answers import reference_code
+from memoprobe.answers import reference_codes
 from memoprobe.metrics import METRICS
 from memoprobe.perturbations import PERTURBATIONS
 from memoprobe.records import TEXT_SLOT, Failure, Response, Sample, Variant, state
@@ -314,11 +314,11 @@ def answered(*pairs):
 
 def test_the_floor_meets_every_other_reference_once_in_a_small_set():
     """With up to six samples the floor is the mean over all pairs of strangers."""
-    references = {name: name for name in "abcd"}
+    references = {name: [name] for name in "abcd"}
     codes = [("a", "b"), ("b", "b"), ("c", "a"), ("d", "x"), ("unknown", "a")]
 
     expected = [
-        float(code == reference)
+        float([code] == reference)
         for (sample_id, code), (other, reference) in itertools.product(codes, references.items())
         if sample_id in references and other != sample_id
     ]
@@ -329,25 +329,36 @@ def test_the_floor_meets_every_other_reference_once_in_a_small_set():
 
 def test_the_floor_never_meets_its_own_reference():
     """Perfect answers to different samples have a floor of 0."""
-    references = {f"s{k}": f"code {k}" for k in range(20)}
+    codes = {f"s{k}": f"code {k}" for k in range(20)}
+    references = {name: [code] for name, code in codes.items()}
 
-    assert floor(answered(*references.items()), references, equal) == 0.0
+    assert floor(answered(*codes.items()), references, equal) == 0.0
+
+
+def test_the_floor_takes_the_nearest_of_a_strangers_references():
+    """As the item itself does of its own: more of them lift both."""
+    references = {"a": ["x", "b"], "b": ["y", "z"]}
+
+    assert floor(answered(("a", "z"), ("b", "q")), references, equal) == 0.5
 
 
 def test_the_floor_measures_every_answer_in_its_own_language():
     """A cell may mix languages: the tokens of an answer are those of its language."""
-    references = {"java": "int a; // b", "python": "a = 1  # b"}
+    references = {"java": ["int a; // b"], "python": ["a = 1  # b"]}
     codes = [("java", "a # b", "java"), ("python", "int a # b", "python")]
 
     found = floor(codes, references, METRICS["token_levenshtein"])
 
-    alone = [METRICS["token_levenshtein"](codes[0][1], references["python"], "java"),
-             METRICS["token_levenshtein"](codes[1][1], references["java"], "python")]  # fmt: skip
+    measure = METRICS["token_levenshtein"]
+    alone = [
+        measure(codes[0][1], *references["python"], "java"),
+        measure(codes[1][1], *references["java"], "python"),
+    ]
     assert found == pytest.approx(sum(alone) / 2)
-    assert alone[0] != METRICS["token_levenshtein"](codes[0][1], references["python"], "python")
+    assert alone[0] != measure(codes[0][1], *references["python"], "python")
 
 
-@pytest.mark.parametrize("references", [{}, {"a": "a"}])
+@pytest.mark.parametrize("references", [{}, {"a": ["a"]}])
 def test_there_is_no_floor_without_strangers(references):
     """One item says nothing about another."""
     assert floor(answered(("a", "a")), references, equal) is None
@@ -355,6 +366,6 @@ def test_there_is_no_floor_without_strangers(references):
 
 def test_references_are_read_like_answers():
     """The floor of a real metric uses the code that scores use."""
-    reference = reference_code(REPAIR)
+    (reference,) = reference_codes(REPAIR)
 
     assert METRICS["levenshtein"](reference, REPAIR.reference, "python") == 1.0

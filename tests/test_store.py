@@ -174,6 +174,7 @@ def test_status_counts_answers(store):
     (row,) = counts.status(store)
 
     assert row == {
+        "probe": "answers",
         **CELL._asdict(),
         "samples": 3,
         "controls": 1,

@@ -101,6 +101,10 @@ def test_quixbugs_programs_on_graphs_have_their_tests_as_reference(quixbugs_row)
     assert sample.reference == (
         "from node import Node\n\n\n\ndef test1():\n    assert add(Node(1), Node(2))"
     )
+    assert json.loads(sample.tests) == {
+        "kind": "generated",
+        "files": {"node.py": quixbugs_row["node"]},
+    }
 
 
 def test_quixbugs_through_the_hub_has_the_same_asserts(quixbugs_row, tmp_path):

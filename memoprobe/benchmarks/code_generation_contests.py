@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from itertools import accumulate, takewhile
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +36,8 @@ _CONTEST_COLUMNS = (
 )
 _CODES = {3: "python", 2: "cpp", 4: "java", 1: "python2"}  # in the order of preference
 _READS = "Read from standard input and write to standard output."
+_MOST_REFERENCES = 30  # of one sample, of hundreds
+_KEPT_SOLUTIONS = 5  # in each language
 _KEPT_CHARACTERS = 2**16  # of the generated tests of one problem, which run to megabytes
 
 _WORD = (
@@ -143,7 +145,7 @@ def _apps_row(row: Row, split: str, place: str) -> Row:
 
 
 def apps_sample(row: Row, options: Options) -> Sample | Skipped:
-    """Return a row of APPS as a sample; its reference is the first of its solutions.
+    """Return a row of APPS as a sample; its references are its solutions.
 
     The prose before its first block is text; the blocks, the starter code and the words
     that say how input comes (as bigcode-evaluation-harness puts them) are context.
@@ -154,15 +156,15 @@ def apps_sample(row: Row, options: Options) -> Sample | Skipped:
     try:
         solutions = json.loads(row["solutions"] or "[]")
         given = json.loads(row["input_output"] or "{}")
-        solution = next(filter(str.strip, solutions), None)
-        tests = _apps_tests(given, row["starter_code"] or solution or "")
+        references = _distinct(filter(str.strip, solutions))
+        tests = _apps_tests(given, row["starter_code"] or "\n".join(references[:1]))
     except json.JSONDecodeError:
         return Skipped("its solutions or tests are no JSON")
     except ValueError:  # of int, which takes no more digits by default
         return Skipped("its tests hold a number of thousands of digits")
     except (AttributeError, KeyError, TypeError):
         return Skipped("its solutions or tests are not in the form of the data set")
-    if solution is None:
+    if not references:
         return Skipped("no solution")
     problem = split_prose(row["question"])
     if not problem.text:
@@ -177,11 +179,18 @@ def apps_sample(row: Row, options: Options) -> Sample | Skipped:
         input_kind="prose",
         text=problem.text,
         context="\n\n".join(filter(str.strip, parts)),
-        reference=languages.tidy(solution),
+        reference=references[0],
+        alternatives=tuple(references[1:]),
         tests=json.dumps(tests) if tests else None,
         entry_point=given.get("fn_name"),
         cluster=_contest(row["url"]),
     )
+
+
+def _distinct(solutions: Iterable[str]) -> list[str]:
+    """Return the first solutions that are not alike in all but layout."""
+    some = islice(solutions, _MOST_REFERENCES)
+    return list(dict.fromkeys(map(languages.tidy, some)))
 
 
 def _apps_tests(given: Mapping[str, Any], code: str) -> dict[str, Any] | None:
@@ -231,14 +240,18 @@ def _contest_row(row: Row, split: str, place: str) -> Row:
     limit = row.get("time_limit") or {}
     seconds = (limit.get("seconds") or 0) + (limit.get("nanos") or 0) / 1e9
     solved = row.get("solutions") or {}
-    codes = zip(solved.get("language") or [], solved.get("solution") or [], strict=False)
+    solutions: dict[str, list[str]] = {}
+    for number, code in zip(
+        solved.get("language") or [], solved.get("solution") or [], strict=False
+    ):
+        if number in _CODES and code.strip():
+            solutions.setdefault(_CODES[number], []).append(code)
     tests = {key: _pairs(row.get(f"{key}_tests")) for key in ("public", "private", "generated")}
     return {
         "id": row["name"],
         "split": split,
         "description": row["description"],
-        # In reverse, so that of the solutions in one language the first stays.
-        "solutions": {_CODES[n]: code for n, code in reversed(list(codes)) if n in _CODES},
+        "solutions": {name: codes[:_KEPT_SOLUTIONS] for name, codes in solutions.items()},
         **tests,
         "generated": _bounded(tests["generated"]),
         "contest": row.get("cf_contest_id") or None,
@@ -260,7 +273,7 @@ def _bounded(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def codecontests_sample(row: Row, options: Options) -> Sample | Skipped:
-    """Return a row of CodeContests as a sample; its reference is the first solution.
+    """Return a row of CodeContests as a sample; its references are solutions in one language.
 
     In any language that is the first in Python 3, else in C++, Java or Python 2. The prose
     before the first block is text.
@@ -268,7 +281,7 @@ def codecontests_sample(row: Row, options: Options) -> Sample | Skipped:
     if options["split"] != row["split"]:
         return Skipped(f"of the split {row['split']}")
     wanted = _CODES.values() if options["language"] == "any" else (options["language"],)
-    chosen = next((name for name in wanted if row["solutions"].get(name, "").strip()), None)
+    chosen = next((name for name in wanted if row["solutions"].get(name)), None)
     if chosen is None:
         of = "" if options["language"] == "any" else f" in {options['language']}"
         return Skipped(f"no solution{of}")
@@ -282,6 +295,7 @@ def codecontests_sample(row: Row, options: Options) -> Sample | Skipped:
     ]
     # Files cannot be given to an answer, nor can Python 2 be run.
     is_run = cases and not row["reads_files"] and chosen != "python2"
+    reference, *alternatives = _distinct(row["solutions"][chosen])
     words = _READS + (" Write it in Python 2." if chosen == "python2" else "")
     return Sample(
         benchmark="codecontests",
@@ -291,7 +305,8 @@ def codecontests_sample(row: Row, options: Options) -> Sample | Skipped:
         input_kind="prose",
         text=problem.text,
         context=f"{problem.context}\n\n{words}",
-        reference=languages.tidy(row["solutions"][chosen]),
+        reference=reference,
+        alternatives=tuple(alternatives),
         tests=json.dumps({"kind": "stdio", "cases": cases}) if is_run else None,
         cluster=f"codeforces/{row['contest']}" if row["contest"] else None,
     )
@@ -304,7 +319,8 @@ APPS = Benchmark(
     dataset="APPS",
     languages=("python",),
     perturbation="lexical",
-    reference="the first of the solutions",
+    reference="the first of the solutions, or the nearest of several",
+    several=True,
     tests="calls with their results, or inputs with their outputs",
     rows=5000,
     characters=1900,
@@ -330,7 +346,8 @@ CODECONTESTS = Benchmark(
     dataset="CodeContests",
     languages=("python", "cpp", "java"),
     perturbation="lexical",
-    reference="the first solution in the wanted language",
+    reference="the first solution in the wanted language, or the nearest of several",
+    several=True,
     tests="inputs with their outputs",
     rows=13328,
     characters=1700,

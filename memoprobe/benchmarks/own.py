@@ -13,11 +13,15 @@ mapped keeps its own name, and columns that are neither are ignored; without ``f
 are errors. A column that no row has is an error too. Nothing stands in for an ``id``: a row's
 number would tie its answers to another row once the file is sorted, cut or extended.
 
+``references`` is a list of answers that are equally right, of which the nearest counts, in the
+place of ``reference``. Every row has as many, and controls too: the nearest of more is nearer
+by chance alone.
+
 ``tests`` may also be the JSON text of the list, as parquet has no lists of mixed values.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -32,7 +36,7 @@ from memoprobe.errors import BenchmarkError
 from memoprobe.records import ANSWERED_WITH_CODE, Sample, Task
 
 _TEXTS = ("reference", "entry_point", "language", "context", "cluster", "date")
-KEYS = ("id", "input", "tests", "control", *_TEXTS)
+KEYS = ("id", "input", "references", "tests", "control", *_TEXTS)
 _LANGUAGES = {"c++": "cpp", "c#": "csharp", "js": "javascript", "py": "python", "golang": "go"}
 _CASES: dict[str, Mapping[str, type]] = {
     "calls": {"args": list, "expected": object},
@@ -61,7 +65,8 @@ def load(
         BenchmarkError: A file cannot be read, a row is no such object, or an id stands
             twice; the message names file and line.
     """
-    loaded = collect(_samples(name, paths, task, fields), selection)
+    samples = _samples(name, paths, task, fields)
+    loaded = collect(samples if selection.references else _as_many(samples), selection)
     if not loaded.samples and not loaded.skipped:
         listed = ", ".join(map(str, paths))
         msg = f"{listed}: no rows; expected one JSON object a line with at least id and input"
@@ -90,6 +95,26 @@ def _samples(
         listed = ", ".join(map(str, paths))
         msg = f"{listed}: fields name columns that no row has: {', '.join(sorted(missing))}"
         raise BenchmarkError(msg)
+
+
+def _as_many(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield the samples, all of which have as many references, or none.
+
+    Raises:
+        BenchmarkError: One has another number of them.
+    """
+    first: Sample | None = None
+    for sample in samples:
+        first = first or (sample if sample.references else None)
+        if first and sample.references and len(sample.references) != len(first.references):
+            msg = (
+                f"{sample.benchmark}: {len(sample.references)} references of"
+                f" {sample.sample_id!r} where {first.sample_id!r} has {len(first.references)};"
+                " the nearest of more is nearer by chance alone: give each row as many, or write"
+                ' reference = "nearest" and references = N in the study to use the first N'
+            )
+            raise BenchmarkError(msg)
+        yield sample
 
 
 def _renamed(row: Row, fields: Mapping[str, str], place: str) -> Row:
@@ -125,12 +150,14 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
     if isinstance(row.get("tests"), str) and row["tests"].lstrip().startswith("["):
         row["tests"] = files.parse_json(row["tests"], f"{place}: 'tests'")
     day = _checked(row, place)
-    texts = {key: row[key] for key in _TEXTS if key in row} | {"date": day}
+    texts = {key: row[key] for key in _TEXTS if key in row and key != "reference"}
+    texts["date"] = day
     language = row.get("language", "python").lower()
     texts["language"] = _LANGUAGES.get(language, language)
     is_code = task in ANSWERED_WITH_CODE
+    references = _references(row, place)
     # An answer of nothing but comments would be perfect.
-    if is_code and "reference" in row and not _holds_code(row["reference"], texts["language"]):
+    if is_code and not all(_holds_code(each, texts["language"]) for each in references):
         msg = f"{place}: 'reference' holds no code; without a reference leave it out"
         raise BenchmarkError(msg)
     tests = _tests(row, place) if row.get("tests") else None
@@ -140,10 +167,28 @@ def _sample(row: Row, place: str, benchmark: str, task: Task) -> Sample:
         task=task,
         input_kind="prose" if task == "code_generation" else "code",
         text=row["input"],
+        reference=references[0] if references else None,
+        alternatives=tuple(references[1:]),
         tests=None if tests is None else json.dumps(tests),
         control=row.get("control", False),
         **texts,
     )
+
+
+def _references(row: Row, place: str) -> list[str]:
+    """Return the references of a row, which gives one or several.
+
+    Raises:
+        BenchmarkError: It gives both, or what are no texts.
+    """
+    several = row.get("references", [])
+    if "reference" in row and several:
+        msg = f"{place}: give either 'reference' or 'references'"
+        raise BenchmarkError(msg)
+    if not all(isinstance(each, str) for each in several):
+        msg = f"{place}: expected texts under 'references', found {several!r:.80}"
+        raise BenchmarkError(msg)
+    return [row["reference"]] if "reference" in row else list(several)
 
 
 def _checked(row: Row, place: str) -> str | None:
@@ -156,7 +201,7 @@ def _checked(row: Row, place: str) -> str | None:
     if isinstance(identity, bool) or not isinstance(identity, str | int | float) or identity == "":
         msg = f"{place}: expected a text or a number under 'id', which must not be the row's number"
         raise BenchmarkError(msg)
-    optional = dict.fromkeys(_TEXTS, str) | {"tests": list, "control": bool}
+    optional = dict.fromkeys(_TEXTS, str) | {"tests": list, "control": bool, "references": list}
     kinds = {key: kind for key, kind in optional.items() if key in row}
     files.require(row, {"input": str, **kinds}, place)
     if not row["input"].strip():

@@ -36,6 +36,7 @@ _TEXTS = {  # a row's texts and their files in a clone; the program's name is in
     "java_edge": "java_programs/WeightedEdge.java",
 }
 _COLUMNS = {"name": str, "buggy_program": str, "solution": str, "tests": str}
+_IMPORTS_NODE = re.compile(r"^(?:from|import)\s+node\b", re.MULTILINE)
 # The two versions lie in two packages, so they differ in these lines, which are no part of a fix.
 _PACKAGES = re.compile(r"^(package\s[^;]*|import\s+java_programs\.\w+)\s*;[ \t]*\n?", re.MULTILINE)
 
@@ -273,10 +274,12 @@ def tests_sample(row: Row, options: Options) -> Sample | Skipped:
     """Return a program of QuixBugs as a sample: its correct version, to be tested.
 
     The task's text is left out, since it names the parameters. The tests name the class
-    of a method, which is therefore not renamed.
+    of a method, which is therefore not renamed. Graphs are made of the class in ``node.py``,
+    which stands beside every test of a program on them.
     """
     version, name = _VERSIONS[options["language"]], row["name"]
-    within = {"class": name.upper()} if options["language"] == "java" else {}
+    beside = {"files": {"node.py": row["node"]}} if _IMPORTS_NODE.search(row["pytest"]) else {}
+    within = {"class": name.upper()} if options["language"] == "java" else beside
     if not row[version.correct]:
         return Skipped(f"no correct version in {options['language']}")
     try:

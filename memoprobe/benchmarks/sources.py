@@ -50,6 +50,7 @@ class Benchmark:
     hub: Hub | None  # None: not there
     licence: str
     source: str
+    several: bool = False  # a row may hold more references, as true as the first
     private: bool = False  # its texts must not be spread: reports and exports give its ids alone
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Switches by name, each with its values, the default first."""
@@ -84,6 +85,7 @@ class Selection:
     after: str | None = None  # ISO date; only samples of that day or later
     before: str | None = None  # ISO date; only samples of an earlier day
     control: bool = False  # the model cannot have seen them
+    references: int | None = None  # that count of each; None: one of a registered benchmark's
     options: Options = field(default_factory=dict)
 
 
@@ -151,7 +153,7 @@ def _written(benchmark: Benchmark, copy: Copy, path: Path) -> Fetched:
         if isinstance(found, Skipped):
             return found
         # Of a sample that is only counted, what may be large is not needed.
-        return replace(found, text="", context="", reference=None, tests=None)
+        return replace(found, text="", context="", reference=None, alternatives=(), tests=None)
 
     with path.open("wb") as file:
         skipped = collect(map(kept, benchmark.read(copy)), Selection(limit=1)).skipped
@@ -220,7 +222,8 @@ def load(benchmark: Benchmark, home: Path, selection: Selection = EVERYTHING) ->
         return benchmark.sample(placed[1], options)
 
     # With map, other than with a loop, no row is held while the next is read.
-    return collect(map(sample, json_lines(path)), selection)
+    chosen = replace(selection, references=selection.references or 1)
+    return collect(map(sample, json_lines(path)), chosen)
 
 
 def complete(benchmark: Benchmark, options: Options) -> Options:
@@ -252,7 +255,7 @@ def collect(results: Iterable[Sample | Skipped], selection: Selection = EVERYTHI
 
     def kept() -> Iterator[Sample]:
         for result in results:
-            found = result if isinstance(result, Skipped) else _windowed(result, selection)
+            found = result if isinstance(result, Skipped) else _chosen(result, selection)
             if isinstance(found, Skipped):
                 skipped[found.reason] += 1
             elif found.sample_id in marks:
@@ -272,6 +275,19 @@ def collect(results: Iterable[Sample | Skipped], selection: Selection = EVERYTHI
     text = json.dumps(sorted(marks.items()))
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return Loaded(samples, dict(sorted(skipped.items())), fingerprint)
+
+
+def _chosen(sample: Sample, selection: Selection) -> Sample | Skipped:
+    """Return the sample with as many references as count, if it has them and lies in the window.
+
+    Of each as many: the nearest of more is nearer by chance alone (METHOD 2.5).
+    """
+    n = selection.references
+    if n is not None and n > 1 and len(sample.references) < n:
+        return Skipped(f"fewer than {n} references")
+    if n is not None and sample.alternatives:
+        sample = replace(sample, alternatives=sample.alternatives[: n - 1])
+    return _windowed(sample, selection)
 
 
 def _windowed(sample: Sample, selection: Selection) -> Sample | Skipped:

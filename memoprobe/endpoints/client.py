@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self, TypeVar
@@ -45,6 +45,7 @@ NOBODY = frozenset({"connect", "timeout", "dropped"})  # kinds of errors without
 NO_API = frozenset({"bad_reply", "no_choices"})
 
 _Error = TypeVar("_Error", bound=MemoprobeError)
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,9 +205,23 @@ class Client:
             EndpointError: As of ``send``.
             ConfigError: As of ``send``.
         """
-        content = await self.post(PATHS[interface], body, limit_s=limit_s)
+        n = _choices(body)
+        return await self.read(
+            PATHS[interface], body, lambda content: replies.parse(content, n), limit_s=limit_s
+        )
+
+    async def read(
+        self,
+        path: str,
+        body: Mapping[str, object],
+        reading: Callable[[bytes], _Read],
+        *,
+        limit_s: float,
+    ) -> _Read:
+        """Return what ``reading`` makes of the reply to one call; its errors hold no secret."""
+        content = await self.post(path, body, limit_s=limit_s)
         try:
-            return replies.parse(content, _choices(body))
+            return reading(content)
         except MemoprobeError as error:
             raise self._redacted(error) from None
 
@@ -298,7 +313,7 @@ class Client:
             self.base_url = url
             self._point(url)
             try:
-                models = _model_list(await self.get("/models"))
+                models = replies.models_of(await self.get("/models"))
             except EndpointError as error:
                 if error.kind in {"connect", "timeout"}:
                     raise _down(self.name, error) from error
@@ -379,11 +394,3 @@ def _question(prompt: str, interface: Interface) -> dict[str, object]:
 
 def _down(name: str, error: EndpointError) -> EndpointDown:
     return EndpointDown(str(error) if name in str(error) else f"{name}: {error}")
-
-
-def _model_list(content: bytes) -> list[Mapping[str, object]] | None:
-    body = replies.loads(content)
-    data = body.get("data") if isinstance(body, dict) else None
-    if not isinstance(data, list):
-        return None
-    return [model for model in data if isinstance(model, dict)]

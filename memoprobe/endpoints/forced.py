@@ -10,7 +10,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memoprobe.endpoints import border, replies, retry
 from memoprobe.endpoints.client import NOBODY, PROBE_S, Client
@@ -107,19 +107,21 @@ def _read_prompt_logprobs(content: bytes) -> Told:
 
     In a chat the list stands beside the choices, in a completion within each.
     """
-    reply, body = replies.parse(content), json.loads(content)
+    body = replies.body_of(content)
+    reply = replies.choices_of(body)
     rows = body.get("prompt_logprobs") or body["choices"][0].get("prompt_logprobs") or []
     entries = []
     for row in rows if isinstance(rows, list) else []:
         own = next(iter(row.values()), None) if isinstance(row, dict) else None
         own = own if isinstance(own, dict) else {}
-        entries.append(Entry(own.get("decoded_token"), own.get("logprob")))
+        entries.append(_entry(own.get("decoded_token"), own.get("logprob")))
     return Told(entries, reply.prompt_tokens)
 
 
 def _read_echo(content: bytes) -> Told:
     """Read the log-probabilities of a completion that repeats its prompt, the prompt's part."""
-    reply, body = replies.parse(content), json.loads(content)
+    body = replies.body_of(content)
+    reply = replies.choices_of(body)
     found = body["choices"][0].get("logprobs")
     found = found if isinstance(found, dict) else {}
     texts, values = found.get("tokens"), found.get("token_logprobs")
@@ -127,22 +129,24 @@ def _read_echo(content: bytes) -> Told:
         return Told([], reply.prompt_tokens)
     drawn = reply.completion_tokens
     end = len(texts) - (1 if drawn is None else drawn)
-    entries = [Entry(*pair) for pair in zip(texts[:end], values[:end], strict=False)]
+    entries = [_entry(*pair) for pair in zip(texts[:end], values[:end], strict=False)]
     return Told(entries, reply.prompt_tokens)
 
 
 def _read_generate(content: bytes) -> Told:
     """Read TGI's own reply, whose ``details.prefill`` lists the tokens of the prompt."""
-    body: Any = replies.loads(content)
-    body = body[0] if isinstance(body, list) and body else body
-    details = body.get("details") if isinstance(body, dict) else None
+    details = replies.body_of(content).get("details")
     rows = details.get("prefill") if isinstance(details, dict) else None
     entries = [
-        Entry(row.get("text"), row.get("logprob"))
+        _entry(row.get("text"), row.get("logprob"))
         for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, dict)
     ]
     return Told(entries, None)
+
+
+def _entry(text: object, logprob: object) -> Entry:
+    return Entry(text if isinstance(text, str) else None, logprob)
 
 
 WAYS = (
@@ -250,13 +254,14 @@ class Scorer(Client):
         found = await self._ask(way, Question(model, KNOWN_PROMPT, "", KNOWN), limit_s)
         _require(len(set(found.logprobs)) > 1, "every token of a known text is equally likely")
 
-    async def _ask(self, way: Way, question: "Question", limit_s: float) -> Measured:
+    async def _ask(self, way: Way, question: Question, limit_s: float) -> Measured:
         body = way.body(question.model, question.prompt, question.given + question.reference)
-        content = await self.post(way.path, {**self.extra_body, **body}, limit_s=limit_s)
-        try:
-            return _measured(way.read(content), question, way.interface)
-        except MemoprobeError as error:
-            raise self._redacted(error) from None
+        return await self.read(
+            way.path,
+            {**self.extra_body, **body},
+            lambda content: _measured(way.read(content), question, way.interface),
+            limit_s=limit_s,
+        )
 
     async def send(self, request: Request, run: Sequence[Slot], attempts: int = 0) -> Reply:
         """Ask how likely the request's reference is.

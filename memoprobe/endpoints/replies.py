@@ -6,7 +6,7 @@ hold a prompt that is too long for the context.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memoprobe.endpoints import retry
@@ -84,6 +84,16 @@ def parse(content: bytes, n: int = 1) -> Reply:
         UnusableReply: The body is well-formed and has no choice.
         MemoprobeError: The body holds an error with a status of its own.
     """
+    return choices_of(body_of(content, n), n)
+
+
+def body_of(content: bytes, n: int = 1) -> dict[str, Any]:
+    """Return the JSON object that a reply with status 200 holds; ``n`` choices were asked for.
+
+    Raises:
+        EndpointUnavailable: It holds none, or an error.
+        MemoprobeError: It holds an error with a status of its own.
+    """
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -94,6 +104,16 @@ def parse(content: bytes, n: int = 1) -> Reply:
         raise EndpointUnavailable(detail, kind="bad_reply", phase="parse", status=200)
     if body.get("error") and (message := _message(body)):
         raise _error_in_200(body, message, n)
+    return body
+
+
+def choices_of(body: dict[str, Any], n: int = 1) -> Reply:
+    """Return the choices that ``body_of`` a reply holds.
+
+    Raises:
+        UnusableReply: It is well-formed and has no choice.
+        MemoprobeError: It tells of an error, or a choice was broken off.
+    """
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         if message := _message(body):
@@ -268,6 +288,15 @@ def loads(text: str | bytes) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def models_of(content: bytes) -> list[Mapping[str, object]] | None:
+    """Return the models that a server lists, None where it lists none."""
+    body = loads(content)
+    data = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(data, list):
+        return None
+    return [model for model in data if isinstance(model, dict)]
 
 
 def _message(body: object) -> str | None:

@@ -11,7 +11,7 @@ from memoprobe.records import Failure
 
 @dataclass(slots=True)
 class Progress:
-    """Count what happened in a run so far; answers, unless said otherwise."""
+    """Count what happened in a run so far; in its unit, unless said otherwise."""
 
     left: int = 0  # planned and not yet stored when the run began
     answered: int = 0
@@ -23,6 +23,7 @@ class Progress:
     started: float = field(default_factory=monotonic)
     stopping: bool = False  # after the first Ctrl-C
     hints: list[str] = field(default_factory=list)  # what a user may want to know, each once
+    unit: str = "answers"  # what is counted
 
     def hint(self, text: str) -> None:
         """Note a hint, unless it was noted before."""

@@ -2,16 +2,21 @@
 
 Two questions, never pooled. Of memory: ``token_levenshtein`` on the answer with the prompt's
 renames undone and nothing else changed. Of skill: ``tests`` where there are some, else
-``canonical_levenshtein``, and ``rougeL`` for prose. The others are there for parity.
+``canonical_levenshtein``, and ``rougeL`` for prose. The others are there for parity. An own
+one is a function of a Python file, named ``FILE.py:FUNCTION``, with the file's hash for version.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from memoprobe.metrics import edit, overlap
+from memoprobe.errors import ConfigError
+from memoprobe.metrics import edit, overlap, own
 from memoprobe.metrics.canonical import canonical_levenshtein
-from memoprobe.metrics.label import is_label, label
+from memoprobe.metrics.label import is_label
+from memoprobe.metrics.label import label as _label
+from memoprobe.ownfile import is_own
 from memoprobe.records import ANSWERED_WITH_CODE, Sample
 
 
@@ -23,6 +28,10 @@ def _is_labelled(sample: Sample) -> bool:
 def _is_likened(sample: Sample) -> bool:
     """Tell whether an answer is measured by its likeness to a text: not to a label."""
     return not _is_labelled(sample)
+
+
+def _is_any(_: Sample) -> bool:
+    return True
 
 
 def _is_code(sample: Sample) -> bool:
@@ -57,13 +66,46 @@ class Metric:
 
 
 METRICS = {
-    "levenshtein": Metric(measure=edit.levenshtein, version=1),
-    "token_levenshtein": Metric(measure=edit.token_levenshtein, version=1),
-    "canonical_levenshtein": Metric(measure=canonical_levenshtein, version=1, suits=_is_code),
-    "ncd": Metric(measure=overlap.ncd, version=1),
-    "cosine": Metric(measure=overlap.cosine, version=1),
-    "rouge1": Metric(measure=overlap.rouge1, version=1),
-    "rougeL": Metric(measure=overlap.rouge_l, version=1),
-    "label": Metric(measure=label, version=1, suits=_is_labelled),
-    "tests": Metric(measure=None, version=1, suits=_is_tested),
+    "levenshtein": Metric(measure=edit.levenshtein, version=2),
+    "token_levenshtein": Metric(measure=edit.token_levenshtein, version=2),
+    "canonical_levenshtein": Metric(measure=canonical_levenshtein, version=2, suits=_is_code),
+    "ncd": Metric(measure=overlap.ncd, version=2),
+    "cosine": Metric(measure=overlap.cosine, version=2),
+    "rouge1": Metric(measure=overlap.rouge1, version=2),
+    "rougeL": Metric(measure=overlap.rouge_l, version=2),
+    "label": Metric(measure=_label, version=2, suits=_is_labelled),
+    "tests": Metric(measure=None, version=2, suits=_is_tested),
 }
+
+
+def find(name: str) -> Metric:
+    """Return the registered metric of that name, or the own one that it says.
+
+    Raises:
+        ConfigError: There is none; the message gives the nearest.
+    """
+    if name in METRICS:
+        return METRICS[name]
+    if is_own(name):
+        return Metric(measure=own.load(name), version=own.version(name), suits=_is_any)
+    near = get_close_matches(name, METRICS, n=1, cutoff=0)[0]
+    msg = (
+        f"unknown metric {name!r}; nearest: {near!r}; known: {', '.join(METRICS)};"
+        " an own one is named FILE.py:FUNCTION"
+    )
+    raise ConfigError(msg)
+
+
+def label(name: str) -> str:
+    """Return the name under which scores are filed; an own metric's has no folder."""
+    return own.label(name) if is_own(name) else name
+
+
+def is_there(name: str) -> bool:
+    """Tell whether a metric of an earlier time can be used: the file of an own one may be gone."""
+    return name in METRICS or (is_own(name) and own.is_there(name))
+
+
+def is_likeness(label: str) -> bool:
+    """Tell whether scores under that label are of the likeness to a reference."""
+    return is_own(label) or (label in METRICS and METRICS[label].measure is not None)

@@ -22,7 +22,7 @@ def canonical_levenshtein(answer: str, reference: str, language: str) -> float:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _canonical(code: str, language: str) -> tuple[str, ...]:
     scoping = SCOPING.get(language)
     bare = languages.undocumented(code, language)

@@ -30,9 +30,9 @@ def token_levenshtein(answer: str, reference: str, language: str) -> float:
 
 # A reference meets every answer to its sample and answers at low temperature repeat, so both
 # sides are prepared once. The bound keeps a re-scored database of any size in memory.
-_bare = lru_cache(maxsize=4096)(languages.strip_comments)
+_bare = lru_cache(maxsize=512)(languages.strip_comments)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _tokens(code: str, language: str) -> tuple[str, ...]:
     return tuple(languages.tokens(code, language))

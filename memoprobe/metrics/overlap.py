@@ -70,15 +70,15 @@ def rouge_l(answer: str, reference: str, language: str) -> float:
     return 2 * LCSseq.similarity(here, there) / (len(here) + len(there))
 
 
-_bare = lru_cache(maxsize=4096)(languages.strip_comments)
+_bare = lru_cache(maxsize=512)(languages.strip_comments)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _compressed(data: bytes) -> int:
     return len(zlib.compress(data)) - 2
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _stems(text: str) -> tuple[str, ...]:
     return tuple(map(_stem, _WORD.findall(text.lower())))
 

@@ -191,6 +191,10 @@ def _ask_for_likelihoods(run: _Run) -> _Round:
         with told(store.path):
             return store.closed(model, sample, retry_failed=run.retry_failed)
 
+    def complete(model: str) -> set[tuple[str, str]]:
+        with told(store.path):
+            return probes.complete(store, model)
+
     probed = probing.probe(
         [
             Asking(
@@ -205,6 +209,7 @@ def _ask_for_likelihoods(run: _Run) -> _Round:
         Keeping(
             variants=variants,
             closed=closed,
+            complete=complete,
             save=store.save,
             sent=store.save_prompt,
             left=_left(store, "likelihood"),

@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
@@ -242,31 +243,30 @@ def _measured(
     n_items: Counter[tuple[Cell, str]] = Counter()
     given: deque[tuple[Cell, str]] = deque()
 
-    def jobs() -> Iterator[tuple[list[sensitivity.Item], int]]:
+    def jobs(places: Iterable[tuple[Cell, str]]) -> Iterator[tuple[list[sensitivity.Item]]]:
         for cell, metric in places:
             scored = results.scored(store, cell, metric, treatment)
             while some := list(islice(scored, ITEMS_AT_ONCE)):
                 given.append((cell, metric))
                 n_items[cell, metric] += len(some)
                 place = cell._asdict() | {"metric": metric}
-                yield [sensitivity.Item(**place, **each._asdict()) for each in some], seed
+                yield ([sensitivity.Item(**place, **each._asdict()) for each in some],)
 
     n_answered = {cell: counts.n_samples_answered(store, cell) for cell, _ in places}
     n_jobs = sum(n_answered[cell] for cell, _ in places) // ITEMS_A_JOB
-    for found in workers.each(_sensitivities, jobs(), pool, n_jobs):
-        rows[given.popleft()] += found
+    likely = [place for place in places if place[1] in likelihood.METRICS]
+    for (items,) in jobs(likely):  # one number a level, nothing to share
+        rows[given.popleft()] += likelihood.measure(items)
+    # Workers import what they are given, and this module is large.
+    measuring = partial(sensitivity.measure, seed=seed)
+    for found in workers.each(measuring, jobs(p for p in places if p not in likely), pool, n_jobs):
+        rows[given.popleft()] += found.sensitivities
     # Of a sample whose answers are all cut off there is not even an item.
     return {
-        place: Measured(found, max(n_items[place], answered) - len({r.sample_id for r in found}))
-        for place, found in rows.items()
+        place: Measured(own, max(n_items[place], answered) - len({r.sample_id for r in own}))
+        for place, own in rows.items()
         for answered in (0 if place[1] in likelihood.METRICS else n_answered[place[0]],)
     }
-
-
-def _sensitivities(items: Sequence[sensitivity.Item], seed: int) -> list[Sensitivity]:
-    if items[0].metric in likelihood.METRICS:
-        return likelihood.measure(items)
-    return sensitivity.measure(items, seed=seed).sensitivities
 
 
 def _groups(

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from memoprobe import languages, perturbations, sandbox, workers
+from memoprobe import languages, sandbox, workers
 from memoprobe.errors import SandboxError
 from memoprobe.metrics import METRICS
 from memoprobe.perturbations import CHANGES_MEANING, PERTURBATIONS
+from memoprobe.perturbations.preserving import preserved
 from memoprobe.perturbations.syntax import Edit, edited
 from memoprobe.pipeline import perturbing, settings, testing
 from memoprobe.records import CheckedBy, Sample, Variant
@@ -125,8 +126,7 @@ def checks(altered: Iterable[Altered], way: Way) -> Iterator[Checked]:
                 untested += [each] if _is_ours(each) else []
             else:
                 yield from _rows(each, "tests", [kind == "passed" for kind in kinds])
-        jobs = ((each,) for each in untested)
-        parsed = workers.each(_parsed, jobs, way.pool, len(untested))
+        parsed = workers.each(preserved, untested, way.pool, len(untested))
         for each, holds in zip(untested, parsed, strict=True):
             yield from _rows(each, "parsed", holds)
 
@@ -206,24 +206,6 @@ def _rows(altered: Altered, way: CheckedBy, holds: Sequence[bool]) -> Iterator[C
     name = variants[0].perturbation
     for level, each in enumerate(holds if holds[0] else holds[:1]):
         yield Checked(sample.benchmark, sample.sample_id, name, level, way, each)
-
-
-def _parsed(altered: Altered) -> list[bool]:
-    """Tell of each level whether it parses and has the original's tokens up to our own edits."""
-    sample, variants = altered
-    if not languages.parses(sample.text, sample.language):
-        return [False]
-    return [_is_same(sample, variant) for variant in variants]
-
-
-def _is_same(sample: Sample, variant: Variant) -> bool:
-    names = {new: old for old, new in variant.rename_map.items()}
-    back = languages.rename_identifiers(variant.text, sample.language, names)
-    restored, original = (
-        languages.tokens(perturbations.undo(code, sample, variant), sample.language)
-        for code in (back, sample.text)
-    )
-    return languages.parses(variant.text, sample.language) and restored == original
 
 
 def rates_of(way: Way) -> RatesOf:

@@ -37,6 +37,8 @@ class Keeping:
     variants: Callable[[Sample], Iterable[Variant]]  # all that a model is asked about
     closed: Callable[[str, Sample], Collection[bytes]]  # of a model: keys not to be asked for
     save: Callable[..., None]  # takes Likelihoods and Failures
+    complete: Callable[[str], Collection[tuple[str, str]]] = lambda _: ()
+    """Of a model: benchmark and id of samples of which nothing is missing; need not hold all."""
     sent: Callable[[Request], None] = lambda _: None  # takes what is asked
     left: int = 0  # likelihoods that are missing, for the progress
 
@@ -96,7 +98,10 @@ def requests(
     design: Design, samples: Iterable[Sample], keeping: Keeping, left_out: LeftOut
 ) -> Iterator[Request]:
     """Yield the requests for the likelihoods that are missing, a sample's levels together."""
+    complete = keeping.complete(design.model)
     for sample in samples:
+        if (sample.benchmark, sample.sample_id) in complete:
+            continue
         if not likelihood.is_askable(sample, design.interface):
             left_out[design.model, sample.benchmark] += 1
             continue

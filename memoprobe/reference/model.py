@@ -1,5 +1,6 @@
 """Load the reference model of a seed; that of seed 0 is shipped."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from memoprobe.reference.weights import SHAPE, read, write
 
 FOLDER = Path(__file__).parent.parent / "_reference"
 NAME = "memoprobe-reference"
+TOKENIZER = "tokenizer.json"
 
 
 class Model(NamedTuple):
@@ -26,25 +28,33 @@ class Model(NamedTuple):
 def load(seed: int, folder: Path = FOLDER) -> Model:
     """Return the model that has seen the members of ``seed``, one of corpus.SEEDS.
 
-    Args:
-        seed: Only the first is in the package.
-        folder: Where the models are.
+    Raises:
+        ConfigError: The folder has no model of that seed.
+    """
+    path = _path(seed, folder)
+    return Model(f"{NAME}-{seed}", Network(read(path)), tokenizer.load(folder / TOKENIZER))
+
+
+def fingerprint(seed: int, folder: Path = FOLDER) -> str:
+    """Return a hash of a seed's weights and tokenizer, 8 hexadecimal digits.
 
     Raises:
         ConfigError: The folder has no model of that seed.
     """
-    known = tokenizer.load(folder / "tokenizer.json")
-    return Model(f"{NAME}-{seed}", Network(read(_path(seed, folder))), known)
+    path = _path(seed, folder)
+    parts = (folder / TOKENIZER).read_bytes() + path.read_bytes()
+    return hashlib.sha256(parts).hexdigest()[:8]
 
 
 def _path(seed: int, folder: Path) -> Path:
     path = folder / f"seed{seed}.safetensors"
-    if not path.is_file():
-        msg = (
-            f"{path}: no such model; train it, which takes minutes: pip install memoprobe[train] "
-            f"and python -m memoprobe.reference.train FOLDER --seed {seed}"
-        )
-        raise ConfigError(msg)
+    for each in (path, folder / TOKENIZER):
+        if not each.is_file():
+            msg = (
+                f"{each}: no such model; train it, which takes minutes: pip install "
+                f"memoprobe[train] and python -m memoprobe.reference.train FOLDER --seed {seed}"
+            )
+            raise ConfigError(msg)
     return path
 
 
@@ -53,7 +63,7 @@ def export(seed: int, out: Path, folder: Path = FOLDER) -> None:
     out.mkdir(parents=True, exist_ok=True)
     whole = read(_path(seed, folder))
     write(out / "model.safetensors", whole)
-    shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
+    shutil.copyfile(folder / TOKENIZER, out / TOKENIZER)
     names = {"bos_token": SPECIAL[BEGIN], "eos_token": SPECIAL[END], "pad_token": SPECIAL[PADDING]}
     about = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
     config = {

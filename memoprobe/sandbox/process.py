@@ -5,10 +5,12 @@ import os
 import secrets
 import select
 import signal
+import socket
+import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memoprobe.sandbox.inside import clock
+from memoprobe.sandbox.inside.report import LACKING, UP
 from memoprobe.sandbox.program import Limits
 from memoprobe.sandbox.wall import Wall, interpreter
 
@@ -45,6 +48,7 @@ sys.modules[entry].main(job)
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _FLAGS = ("-s", "-S", "-P", "-B", "-X", "utf8")
 _GONE_S = 2.0  # for killed processes to be gone
+_SCRATCH = ("/tmp", "/dev/shm")  # that can be written
 _LOOK_S = 0.1  # between two looks at a running program's memory
 
 
@@ -60,6 +64,8 @@ class Ending(NamedTuple):
     is_full: bool  # the records reached their limit
     secret: str  # begins every line that is a record
     seconds: float
+    came_up: bool  # the program was about to run
+    lacks_library: bool  # one that its tests ask for
 
 
 class Running:
@@ -69,12 +75,14 @@ class Running:
         self._printed, self._records, given = map(os.memfd_create, ("out", "records", "in"))
         self._secret = secrets.token_hex(16)
         self._setting = setting
-        # Every process in the wall holds the other end: all have ended when it is closed.
-        self._alive, alive = os.pipe()
+        # Every process in the wall holds the other end: all have ended when it is closed. What
+        # ours say before the program runs comes this way too.
+        self._alive, alive = socket.socketpair()
         self._scratch = None if wall.bwrap else tempfile.TemporaryDirectory()
         walled = {
             "limits": setting.confinement(wall)
-            | {"keep": [self._records, alive, *setting.handles]},
+            | {"keep": [self._records, alive.fileno(), *setting.handles]},
+            "alive": alive.fileno(),
             "records": self._records,
             "secret": self._secret,
             "walled": wall.bwrap is not None,
@@ -90,12 +98,12 @@ class Running:
                 stdin=given,
                 stdout=self._printed,
                 stderr=self._printed,
-                pass_fds=(self._records, alive, *wall.handles, *setting.handles),
+                pass_fds=(self._records, alive.fileno(), *wall.handles, *setting.handles),
                 env=_ENVIRONMENT,
                 cwd=self._scratch.name if self._scratch else "/",
                 start_new_session=True,
             )
-        os.close(alive)
+        alive.close()
         self._began = time.monotonic()
         self._starved = False
         self._waiter = os.pidfd_open(self._process.pid)
@@ -131,7 +139,7 @@ class Running:
             os.killpg(self._process.pid, signal.SIGKILL)
         status = self._process.wait()
         # bubblewrap does not wait for the processes that it leaves to the kernel to kill.
-        select.select([self._alive], [], [], _GONE_S)
+        told = self._told()
         seconds = time.monotonic() - self._began
         records = os.pread(self._records, self._setting.file, 0)
         ending = Ending(
@@ -144,12 +152,28 @@ class Running:
             is_full=len(records) >= self._setting.file,
             secret=self._secret,
             seconds=seconds,
+            came_up=told.startswith(UP),
+            lacks_library=told.startswith(UP + LACKING),
         )
-        for handle in (self._printed, self._records, self._waiter, self._alive):
+        self._alive.close()
+        for handle in (self._printed, self._records, self._waiter):
             os.close(handle)
         if self._scratch:
             self._scratch.cleanup()
         return ending
+
+    def _told(self) -> bytes:
+        """Return the first bytes that were said, once nobody is left to say more."""
+        first, deadline = b"", time.monotonic() + _GONE_S
+        while select.select([self._alive], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            try:
+                piece = self._alive.recv(1 << 16)
+            except ConnectionError:
+                break
+            if not piece:
+                break
+            first = (first + piece)[:2]
+        return first
 
 
 class Setting(NamedTuple):
@@ -201,10 +225,33 @@ def _compiled(entry: str) -> list[tuple[str, Any]]:
 
 
 def memory_kib(pid: int) -> int:
-    """Return the memory that the descendants of a process use; what they share counts once."""
-    total = 0
+    """Return the memory that the descendants of a process use; what they share counts once.
+
+    That is what they have mapped, files that are in no folder, and what the names in their
+    scratch folders cost the kernel: a million of empty files take as much as 1 GiB.
+    """
+    mapped = 0
+    held: dict[tuple[int, int], int] = {}
+    names: dict[int, int] = {}
     for child in clock.descendants(pid):
         with suppress(OSError, IndexError, ValueError):
             text = Path(f"/proc/{child}/smaps_rollup").read_text(encoding="ascii")
-            total += int(text.split("\nPss:")[1].split()[0])
-    return total
+            mapped += int(text.split("\nPss:")[1].split()[0])
+        with suppress(OSError):
+            held |= dict(_nameless(Path(f"/proc/{child}/fd")))
+        for folder in _SCRATCH:
+            with suppress(OSError):
+                place = Path(f"/proc/{child}/root{folder}")
+                if not place.samefile(folder):  # without a wall it is everybody's
+                    found = os.statvfs(place)
+                    names[place.stat().st_dev] = found.f_files - found.f_ffree
+    return mapped + sum(held.values()) + sum(names.values())
+
+
+def _nameless(handles: Path) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield which files without a name a process holds open, and their sizes in KiB."""
+    for handle in handles.iterdir():
+        with suppress(OSError):
+            found = handle.stat()
+            if stat.S_ISREG(found.st_mode) and not found.st_nlink:
+                yield (found.st_dev, found.st_ino), found.st_blocks // 2

@@ -21,7 +21,7 @@ Kind = Literal[
 ]
 Mode = Literal["calls", "stdio", "split", "shared", "bare"]
 
-RULES = 1
+RULES = 2
 """Raised when the same program could get another verdict, so that cached ones are dropped."""
 
 

@@ -22,12 +22,14 @@ _BY_SIGNAL: dict[int, Outcome] = {
 def verdict(trial: Trial, limits: Limits, mode: Mode) -> Verdict:
     """Return the verdict: the first test that was not passed decides its kind."""
     ending = trial.ending
-    if f'{ending.secret} ["start"]'.encode("ascii") not in ending.records:
+    if not ending.came_up:
         detail = f"the process did not come up: {ending.said}"
         return Verdict(kind="infrastructure", mode=mode, detail=printable(detail))
     fate = _unloaded(ending) or _fate(ending)
     outcomes = [fate if kind == "gone" else (kind, words) for kind, words in trial.outcomes]
     outcomes = outcomes or [("unsupported", "there are no tests")]
+    if trial.mode == "shared" and not ending.lacks_library:
+        outcomes = [_charged(*outcome) for outcome in outcomes]
     if ending.printed >= limits.output_kib << 10:
         outcomes = [("output-limit", "printed more than it may"), *outcomes[1:]]
     kind, words = next((each for each in outcomes if each[0] != "passed"), ("passed", ""))
@@ -54,11 +56,21 @@ def _unloaded(ending: Ending) -> Outcome | None:
         return None
     line = ending.records[place + len(start) :][:_LONGEST_RECORD].split(b"\n")[0]
     try:
-        _, kind, words = json.loads(line)
+        found = json.loads(line)
     except (ValueError, RecursionError):
-        return "error", "it could not be loaded"
+        found = None
     # The program's process wrote this, perhaps the program itself.
-    return ("unsupported", str(words)) if kind == "unsupported" else admitted(kind, words)
+    match found:
+        case [_, "unsupported", str(words)] if ending.lacks_library:
+            return "unsupported", words
+        case [_, str(kind), str(words)]:
+            return admitted(kind, words)
+    return "error", "it could not be loaded"
+
+
+def _charged(kind: str, words: str) -> Outcome:
+    """Return an outcome that a program may have written, without an excuse for a lack of ours."""
+    return ("error" if kind == "unsupported" else kind), words
 
 
 def _fate(ending: Ending) -> Outcome:
@@ -81,20 +93,18 @@ def with_coverage(found: Verdict, reached: str | None, target_lines: Sequence[in
     Args:
         found: The verdict.
         reached: JSON of the lines run and missed and the numbers of branches taken and
-            missed, as the measuring process gave it.
+            missed, as the judge admitted it.
         target_lines: Lines that the benchmark asks a test to reach.
     """
-    try:
-        run, missed, taken, untaken = json.loads(reached or "")
-        lines = {int(line) for line in run}
-        return replace(
-            found,
-            lines=_share(len(lines), len(missed)),
-            branches=_share(int(taken), int(untaken)),
-            target_lines=_share(*_hits(lines, target_lines)),
-        )
-    except (ValueError, TypeError):
+    if reached is None:
         return found
+    run, missed, taken, untaken = json.loads(reached)
+    return replace(
+        found,
+        lines=_share(len(set(run)), len(set(missed))),
+        branches=_share(taken, untaken),
+        target_lines=_share(*_hits(set(run), target_lines)),
+    )
 
 
 def _hits(lines: set[int], wanted: Sequence[int]) -> tuple[int, int]:

@@ -17,6 +17,25 @@ def likelihoods(store: Store, cell: Cell) -> Iterator[Likelihood]:
         yield rows.likelihood_of(row)
 
 
+def complete(store: Store, model: str) -> set[tuple[str, str]]:
+    """Return (benchmark, sample id) of which a model has every planned likelihood.
+
+    Nothing of them needs a look variant by variant.
+    """
+    counted = "SELECT sample, perturbation, count(*) AS n FROM {} GROUP BY 1, 2"
+    sql = (
+        "SELECT s.benchmark, s.sample_id FROM selection_rows c"
+        " JOIN sample_rows s ON s.id = c.sample"
+        f" LEFT JOIN ({counted.format('variant_rows')}) v USING (sample, perturbation)"
+        f" LEFT JOIN ({counted.format('likelihood_rows WHERE model = :model')}) r"
+        " USING (sample, perturbation)"
+        " WHERE c.probe = 'likelihood' AND c.model = :model AND NOT s.superseded"
+        " GROUP BY s.id HAVING min(coalesce(v.n = r.n, 0))"
+    )
+    found = store.query(sql, {"model": model})
+    return {(row["benchmark"], row["sample_id"]) for row in found}
+
+
 def greedy(store: Store, cell: Cell) -> Iterator[tuple[str, list[Response]]]:
     """Yield (sample id, the greedy answer and the sampled ones to level 0), sorted.
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from memoprobe.sandbox.inside import wire
 from memoprobe.sandbox.inside.confine import confine
 from memoprobe.sandbox.inside.host import Host
-from memoprobe.sandbox.inside.report import Records, describe
+from memoprobe.sandbox.inside.report import LACKING, UP, WHOLE, Records, describe, tell
 
 TYPE_CHECKING = False  # typing itself takes longer to import than Python to start
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def main(job: Job) -> None:
     confine(job["limits"])
     records = Records(job["records"], job["secret"])
     silence_input()
-    records("start")
+    tell(job, UP)
     program = load(job, records)
     if program is not None and "channel" in job:
         Host(program, job["helpers"], job["classes"]).serve(job["channel"], job["token"])
@@ -51,6 +51,7 @@ def load(job: Job, records: Callable[..., None]) -> ModuleType | None:
     sys.path.extend(job["path"])
     for name, source in job["helpers"].items():
         _helper(name, source)
+    tell(job, LACKING if any(map(_is_missing, job["libraries"])) else WHOLE)
     try:
         for statement in job["setup"]:
             _attempt(statement, program)
@@ -65,6 +66,12 @@ def load(job: Job, records: Callable[..., None]) -> ModuleType | None:
         return None
     records("loaded")
     return program
+
+
+def _is_missing(library: str) -> bool:
+    """Tell whether a package can neither be found nor is a file beside the tests."""
+    finders = [] if library in sys.modules else sys.meta_path
+    return bool(finders) and not any(finder.find_spec(library, None) for finder in finders)
 
 
 def _helper(name: str, source: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from memoprobe.sandbox.inside import trial
 from memoprobe.sandbox.inside.candidate import answer, load, silence_input
 from memoprobe.sandbox.inside.confine import confine
-from memoprobe.sandbox.inside.report import Records
+from memoprobe.sandbox.inside.report import UP, Records, tell
 
 _FILE = "candidate.py"
 _REPORT = "coverage.json"
@@ -25,7 +25,7 @@ def main(job: Job) -> None:
     confine(job["limits"])
     records = Records(job["records"], job["secret"])
     silence_input()
-    records("start")
+    tell(job, UP)
     sys.path.extend(job["path"])
     import coverage
 

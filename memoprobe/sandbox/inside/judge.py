@@ -68,6 +68,7 @@ def read_outcomes(request: Mapping[str, Any]) -> list[Outcome]:
     The first record of a case counts. A case without one is ``gone``. What a test reached of
     the program comes first where it was measured, as an outcome of the kind ``coverage``.
     """
+    cases = request.get("cases", [])
     found: dict[int, Outcome] = {}
     tests: list[Outcome] = []
     reached: list[Outcome] = []
@@ -75,17 +76,24 @@ def read_outcomes(request: Mapping[str, Any]) -> list[Outcome]:
     for record in records(request["data"], request["secret"]):
         match record:
             case ["answer" | "value" | "raised" | "case", int(number), *rest]:
-                if number not in found and 0 <= number < len(request["cases"]):
-                    found[number] = _outcome(record[0], rest, request["cases"][number], request)
+                if number not in found and 0 <= number < len(cases):
+                    found[number] = _outcome(record[0], rest, cases[number], request)
             case ["test", str(kind), str(words)]:
-                tests.append((kind, words))
-            case ["coverage", *numbers]:
-                reached = [("coverage", json.dumps(numbers))]
+                is_known = kind in {"passed", "failed", "unsupported"}
+                tests.append((kind, words) if is_known else admitted(kind, words))
+            case ["coverage", [*run], [*missed], taken, untaken] if _are_counts(record):
+                reached = [("coverage", json.dumps([run, missed, taken, untaken]))]
             case ["end", str(end)]:
-                is_complete = end == request["end"]
+                is_complete = end == request.get("end")
     if request["form"] == "shared":
         return reached + (tests if is_complete else [*tests, MISSING])
-    return reached + [found.get(number, MISSING) for number in range(len(request["cases"]))]
+    return reached + [found.get(number, MISSING) for number in range(len(cases))]
+
+
+def _are_counts(record: list[Any]) -> bool:
+    """Tell whether what a record says was reached can be: lines, and numbers of branches."""
+    _, run, missed, taken, untaken = record
+    return all(type(n) is int and n >= 0 for n in (*run, *missed, taken, untaken))
 
 
 def _outcome(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memoprobe.sandbox.inside.confine import confine
-from memoprobe.sandbox.inside.report import Records
+from memoprobe.sandbox.inside.report import UP, tell
 
 Job = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ def main(job: Job) -> None:
     and the records.
     """
     confine(job["limits"])
-    Records(job["records"], job["secret"])("start")
+    tell(job, UP)
     write_files(job["files"])
     if "socket" in job:
         given = answers = job["socket"]

@@ -73,9 +73,16 @@ class Channel:
         raise Untransportable(msg)
 
     def _class(self, name: str) -> type | None:
-        """Return a class of the tests by its name."""
-        found = [scope[name] for scope in self._scopes if isinstance(scope.get(name), type)]
-        return found[0] if found else None
+        """Return a class of the tests' own by its name.
+
+        One that they import, ``approx`` for example, may equal whatever its attributes say.
+        """
+        modules = {scope.get("__name__") for scope in self._scopes}
+        for scope in self._scopes:
+            found = scope.get(name)
+            if isinstance(found, type) and found.__module__ in modules:
+                return found
+        return None
 
     def _object(self, row: wire.Row) -> Any:  # noqa: ANN401
         kind, content = row
@@ -95,7 +102,9 @@ def _exception(kind: str, words: str, classes: Sequence[str]) -> Exception:
     """Return the exception to raise here: the nearest builtin class, marked with its kind."""
     for name in classes:
         found = vars(builtins).get(name)
-        if isinstance(found, type) and issubclass(found, Exception):
+        # One that ends an iteration would end that of the tests, in a ``map`` without a word.
+        ends = isinstance(found, type) and issubclass(found, StopIteration | StopAsyncIteration)
+        if isinstance(found, type) and issubclass(found, Exception) and not ends:
             break
     else:
         found = RemoteError

@@ -8,6 +8,7 @@ import sys
 
 TYPE_CHECKING = False  # typing itself takes longer to import than Python to start
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 try:
@@ -53,6 +54,19 @@ _ADMITTED = frozenset(
 def admitted(kind: object, words: object) -> tuple[str, str]:
     """Return an outcome that the program's process reports, as far as it may report it."""
     return (str(kind) if kind in _ADMITTED else "error"), str(words)
+
+
+UP = b"u"  # the process has come up
+WHOLE, LACKING = b"w", b"l"  # the libraries that the tests ask for are all here, or are not
+
+
+def tell(job: Mapping[str, Any], what: bytes) -> None:
+    """Say something before any of the program runs: UP first, then WHOLE or LACKING.
+
+    It is said to a socket, for a program can write over its records, but takes nothing back
+    that was sent before it ran.
+    """
+    os.write(job["alive"], what)
 
 
 class Records:

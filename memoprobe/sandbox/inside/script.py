@@ -15,7 +15,7 @@ from memoprobe.sandbox.inside import clock
 from memoprobe.sandbox.inside.candidate import silence_input
 from memoprobe.sandbox.inside.confine import confine
 from memoprobe.sandbox.inside.launch import write_files
-from memoprobe.sandbox.inside.report import Records, describe
+from memoprobe.sandbox.inside.report import UP, Records, describe, tell
 
 _WORDS = 300  # of an exception
 
@@ -28,7 +28,7 @@ def main(job: Job) -> None:
     confine(job["limits"])
     records = Records(job["records"], job["secret"])
     silence_input()
-    records("start")
+    tell(job, UP)
     sys.path.extend(job["path"])
     write_files(job["files"])
     try:

@@ -12,7 +12,7 @@ from typing import Any
 from memoprobe.sandbox.inside import trial
 from memoprobe.sandbox.inside.candidate import load, silence_input
 from memoprobe.sandbox.inside.confine import confine
-from memoprobe.sandbox.inside.report import Records
+from memoprobe.sandbox.inside.report import UP, Records, tell
 
 Job = Mapping[str, Any]
 
@@ -22,7 +22,7 @@ def main(job: Job) -> None:
     confine(job["limits"])
     records = Records(job["records"], job["secret"])
     silence_input()
-    records("start")
+    tell(job, UP)
     program = load(job, records)
     if program is not None:
         tests = job["tests"]
