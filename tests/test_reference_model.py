@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoprobe.errors import ConfigError
-from memoprobe.reference import corpus, decoding, tokenizer, weights
+from memoprobe.reference import decoding, tokenizer, weights
 from memoprobe.reference.decoding import Job, Order, draw
 from memoprobe.reference.model import FOLDER, export, fingerprint, load
 from memoprobe.reference.network import Cache, log_probabilities
