@@ -157,3 +157,13 @@ def test_workers_measure_by_it_too(store, monkeypatch):
         derive.score(store, pool=pool)
     assert found == by(store, "mine.py:lengths")
     assert math.isclose(max(found), 1.0)
+
+
+def test_a_metric_is_found_from_any_folder(tmp_path, monkeypatch):
+    """Workers may have begun in another folder than that in which a file was named."""
+    found = metrics.located(written(LENGTHS))
+    monkeypatch.chdir("/")
+
+    assert metrics.find(found).measure("ab", "ab", None) == 1.0
+    assert metrics.label(found) == "mine.py:lengths"
+    assert metrics.located("ncd") == "ncd"

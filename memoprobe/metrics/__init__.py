@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
 from memoprobe.errors import ConfigError
 from memoprobe.metrics import edit, overlap, own
@@ -99,6 +100,14 @@ def find(name: str) -> Metric:
 def label(name: str) -> str:
     """Return the name under which scores are filed; an own metric's has no folder."""
     return own.label(name) if is_own(name) else name
+
+
+def located(name: str) -> str:
+    """Return the name by which another process, of any folder, finds the metric."""
+    if not is_own(name):
+        return name
+    path, _, function = name.rpartition(":")
+    return f"{Path(path).absolute()}:{function}"
 
 
 def is_there(name: str) -> bool:

@@ -159,7 +159,8 @@ def _score_cell(store: Store, cell: Cell, names: Sequence[str], way: testing.Way
 
     def scores() -> Iterator[Score]:
         n_responses = counts.n_samples_answered(store, cell)
-        jobs = ((*asked, list(suited), way.reading) for asked in _asked(store, cell, samples))
+        known = [metrics.located(name) for name in suited]
+        jobs = ((*asked, known, way.reading) for asked in _asked(store, cell, samples))
         for scored in workers.each(scoring.score_one, jobs, way.pool, n_responses):
             if scored.original is not None:
                 originals.append(scored.original)
