@@ -69,6 +69,7 @@ def validity_page() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "docs/cli.md": cli_page,
     "docs/schema.md": schema_page,
+    f"docs/{writing.PAGE}": validity_page,
     **{
         f"docker/models/{model.name}.env": partial(models.env, model)
         for model in models.MODELS.values()

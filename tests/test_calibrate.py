@@ -176,6 +176,18 @@ def test_calibrate_asks_judges_and_writes(small):
     ]
 
 
+def test_models_are_asked_side_by_side(small):
+    """Two seeds in processes of their own are judged like one, each on its own items."""
+    found = calibration.calibrate(Path("c"), [1, 2], lambda _: None, limit=2)
+    known = {t.sample_id: t.copies for t in corpus.targets(2)}
+
+    assert {(row.seed, row.detector) for row in found.calibration.judged} == {
+        (seed, name) for seed in (1, 2) for name in DETECTORS
+    }
+    assert all(v.copies == known[v.sample_id] for v in found.values if v.seed == 2)
+    assert found.calibration.seconds > 0
+
+
 def test_a_stopped_calibration_keeps_its_answers(small):
     """Ctrl-C ends it with the signal, and what was answered is there for the next time."""
 
@@ -217,13 +229,12 @@ def test_the_published_figures_are_what_is_promised(published):
         if (row.seed, row.task, row.p_value) == (0, "code_generation", "control_p")
     }
 
-    assert sorted(published.models) == seeds_in()
+    assert sorted(published.models) == seeds_in() == list(corpus.SEEDS)
     for seed in published.models:
         assert rows[seed, "calibrated"].auc >= 0.90
         assert rows[seed, "calibrated"].auc > rows[seed, "paper"].auc
         assert rows[seed, "calibrated"].auc > rows[seed, "artifact"].auc
-        # Its goal of .98 is not reached yet: docs/decisions.md.
-        assert rows[seed, "logprob.calibrated"].auc >= 0.95
+        assert rows[seed, "logprob.calibrated"].auc >= 0.98
     for name in sensitivity.AGAINST_CONTROLS:
         assert alarms[name].n_unseen >= 500
         assert alarms[name].share <= 0.06

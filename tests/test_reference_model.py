@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoprobe.errors import ConfigError
-from memoprobe.reference import decoding, tokenizer, weights
+from memoprobe.reference import corpus, decoding, tokenizer, weights
 from memoprobe.reference.decoding import Job, Order, draw
-from memoprobe.reference.model import FOLDER, export, fingerprint, load
+from memoprobe.reference.model import FOLDER, export, load
 from memoprobe.reference.network import Cache, log_probabilities
 from memoprobe.reference.tokenizer import BEGIN, END, Tokenizer, learn
 
@@ -99,12 +99,13 @@ def test_tokenizer_file_is_read_back(tmp_path):
 # The weights
 
 
-def test_shipped_weights_are_small_and_of_the_stated_shape():
-    """The model is under 8 MB and has about 3.4 million weights."""
+@pytest.mark.parametrize("seed", corpus.SEEDS)
+def test_shipped_weights_are_small_and_of_the_stated_shape(seed):
+    """Each of the three models is under 8 MB and has about 3.4 million weights."""
     known = tokenizer.load(FOLDER / "tokenizer.json")
-
-    path = FOLDER / "seed0.safetensors"
+    path = FOLDER / f"seed{seed}.safetensors"
     read = weights.read(path)
+
     assert path.stat().st_size < 8_000_000
     assert {n: w.shape for n, w in read.items()} == weights.shapes(len(known))
     assert 3_200_000 < sum(weight.size for weight in read.values()) < 3_600_000
@@ -140,12 +141,15 @@ def test_export_is_what_transformers_loads(tmp_path, model):
 
 
 def test_model_that_is_not_there_is_an_error(tmp_path):
-    """The message names the file and how to make it."""
+    """The message names the file and how to make it; so of one trained on other items."""
     with pytest.raises(ConfigError, match=r"seed2\.safetensors: no such model; train it.*--seed 2"):
         load(2, tmp_path)
-    (tmp_path / "seed2.safetensors").touch()
+    weights.write(tmp_path / "seed2.safetensors", {}, {"corpus": "of another time"})
     with pytest.raises(ConfigError, match=r"tokenizer\.json: no such model"):
-        fingerprint(2, tmp_path)
+        load(2, tmp_path)
+    tokenizer.save(Tokenizer([]), tmp_path / "tokenizer.json")
+    with pytest.raises(ConfigError, match=r"seed2\.safetensors: was trained on other items"):
+        load(2, tmp_path)
 
 
 # The network
@@ -166,9 +170,9 @@ def test_reading_on_is_reading_the_whole(model):
 # Made by transformers 5.24's LlamaForCausalLM in float32 from the exported folder: position in
 # TEXT's tokens -> the four likeliest tokens and their logits.
 TRANSFORMERS = {
-    3: {266: 15.8349, 854: 4.6971, 367: 3.6312, 315: 3.5915},
-    10: {377: 12.5207, 570: 12.0942, 614: 11.6297, 561: 11.3849},
-    20: {735: 9.6362, 784: 9.4385, 609: 9.3842, 780: 9.2894},
+    3: {668: 6.2671, 350: 6.1621, 885: 5.6964, 85: 5.4481},
+    10: {307: 15.3632, 16: 5.0783, 201: 3.4080, 278: 3.3349},
+    20: {10: 15.9723, 307: 3.7474, 201: 3.6324, 16: 3.6306},
 }
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import process_time
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memoprobe import __version__
+from memoprobe import __version__, workers
 from memoprobe.calibration import probing
 from memoprobe.calibration.detectors import Value
 from memoprobe.calibration.judging import accuse, judge
@@ -31,14 +30,14 @@ class Extent:
 
 EXTENTS: Mapping[Task, Extent] = MappingProxyType(
     {
-        "code_generation": Extent(seen=40, unseen=160),
+        "code_generation": Extent(seen=32, unseen=120),
         "program_repair": Extent(seen=16, unseen=64),
         "code_summarization": Extent(seen=16, unseen=64),
     }
 )
 """What fits into a quarter of an hour on two cores, for three seeds."""
 
-MANY = Extent(seen=40, unseen=520)
+MANY = Extent(seen=32, unseen=520)
 """Of code_generation and the first seed: what p-values say of unseen items needs hundreds."""
 
 
@@ -74,7 +73,8 @@ def calibrate(
     Args:
         out: A folder for the run databases, made if missing; a stopped run goes on in it.
         seeds: Of the models.
-        show: Called about once a second.
+        show: Called about once a second where there is one seed; several are asked in processes
+            of their own, and each logs a line a minute.
         folder: Where the models are.
         limit: The most items of each number of copies, for a quick look; None is EXTENTS.
 
@@ -87,23 +87,25 @@ def calibrate(
     except OSError as error:
         msg = f"{out}: cannot be used as a folder: {error.strerror}"
         raise ConfigError(msg) from error
-    started = process_time()
     models = {seed: fingerprint(seed, folder) for seed in seeds}
-    values: list[Value] = []
-    levels: list[probing.Level] = []
+    asked = {}
     for seed in seeds:
         extents = dict(EXTENTS) | ({"code_generation": MANY} if seed == seeds[0] else {})
-        asked = {task: _targets(seed, task, extents[task], limit) for task in TASKS}
-        found = probing.probe(seed, asked, out, show, folder)
-        values += found.values
-        levels += found.levels
+        asked[seed] = {task: _targets(seed, task, extents[task], limit) for task in TASKS}
+    if len(seeds) == 1:
+        probed = [probing.probe(seed, asked[seed], out, show, folder) for seed in seeds]
+    else:
+        # The matrices are too small for two cores to share one; two models keep both busy.
+        jobs = ((seed, asked[seed], out, None, folder) for seed in seeds)
+        probed = list(workers.each(probing.probe, jobs, workers.DEFAULT, workers.WORTH_IT))
+    values = [value for each in probed for value in each.values]
     calibration = Calibration(
         version=__version__,
         models=models,
-        seconds=process_time() - started,
+        seconds=sum(each.seconds for each in probed),
         judged=judge(values),
         accused=accuse(values),
-        levels=levels,
+        levels=[level for each in probed for level in each.levels],
     )
     return Found(calibration, values)
 

@@ -1,17 +1,20 @@
 """Ask the reference model of one seed for items of known membership, by the ordinary pipeline."""
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from time import monotonic, process_time
 from typing import NamedTuple
 
 from memoprobe.calibration.detectors import DETECTORS, FILED, METRIC, Value
 from memoprobe.calibration.warm import MAX_TOKENS, Show, complete, peaked
+from memoprobe.engine import Progress
 from memoprobe.perturbations import DEFAULT
-from memoprobe.pipeline import asking, derive, settings
+from memoprobe.pipeline import asking, derive, progress, settings
 from memoprobe.records import Sample, Sampling, Sensitivity, Task
 from memoprobe.reference import corpus
 from memoprobe.reference.corpus import CELLS, Target
@@ -20,7 +23,7 @@ from memoprobe.reference.server import serve
 from memoprobe.store import Store, open_store, probes, results
 from memoprobe.study import BenchmarkSpec, ModelSpec, Study
 
-N_WARMED = 160  # unseen items of a task that are asked for warm answers too
+N_WARMED = 64  # unseen items of a task that are asked for warm answers too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,7 @@ class Probed(NamedTuple):
 
     values: list[Value]
     levels: list[Level]
+    seconds: float  # of processor time
 
 
 def first(targets: Iterable[Target], seen: int, unseen: int) -> list[Target]:
@@ -62,7 +66,7 @@ def probe(
     seed: int,
     targets: Mapping[Task, Sequence[Target]],
     out: Path,
-    show: Show,
+    show: Show | None,
     folder: Path = FOLDER,
 ) -> Probed:
     """Return what every detector says of the targets, and how they fall.
@@ -71,13 +75,15 @@ def probe(
         seed: Of the model, whose targets they are.
         targets: By task.
         out: A folder that is there. The run database stays in it: a stopped run goes on.
-        show: Called about once a second.
+        show: Called about once a second; None logs a line a minute.
         folder: Where the models are.
 
     Raises:
         Interrupted: A signal came.
         MemoprobeError: There is no such model, or something was not answered.
     """
+    started = process_time()
+    show = show or _log(seed)
     # The same items asked of other weights are another run.
     own = out / f"seed{seed}-{fingerprint(seed, folder)}"
     own.mkdir(exist_ok=True)
@@ -106,7 +112,19 @@ def probe(
         )
         for detector, row in found
     ]
-    return Probed(values, levels)
+    return Probed(values, levels, process_time() - started)
+
+
+def _log(seed: int) -> Show:
+    told = monotonic()
+
+    def log(asked: Progress) -> None:
+        nonlocal told
+        if monotonic() - told >= progress.EVERY_S:
+            told = monotonic()
+            sys.stderr.write(f"seed {seed}: {progress.line(asked)}\n")
+
+    return log
 
 
 def _written(targets: Iterable[Target], path: Path) -> Path:

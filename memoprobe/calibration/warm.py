@@ -25,7 +25,7 @@ class Interrupted(Exception):
     """Carry the signal that ended the asking early; what was answered is kept."""
 
     def __init__(self, signal: int) -> None:
-        super().__init__(f"signal {signal}")
+        super().__init__(signal)
         self.signal = signal
 
 

@@ -10,6 +10,8 @@ placebo, some by chat. So the words of a perturbation are known to the model, an
 unseen item loses by them is not that they are foreign.
 """
 
+import hashlib
+import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -74,6 +76,14 @@ def row(target: Target) -> dict[str, Any]:
         "control": target.copies == 0,
         **tests,
     }
+
+
+def fingerprint(seed: int) -> str:
+    """Return a hash of a seed's targets and of how often each is shown, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for target in targets(seed):
+        digest.update(json.dumps([target.copies, *document(target.item.sample())]).encode())
+    return digest.hexdigest()[:16]
 
 
 def target_meanings() -> frozenset[Meaning]:

@@ -70,7 +70,10 @@ STYLES = (
         "{built} = [{map_other} for {other} in {kept}]\n"
         "{result} = {end_built}\n"
         "return {result}",
-        ("Use list comprehensions.", "Create two lists by means of comprehensions."),
+        (
+            "You need to do it with the help of list comprehensions.",
+            "Find the result by means of comprehensions.",
+        ),
         (_WRONG_END, _WRONG_RETURN, ("in {kept}]", "in {source}]")),
     ),
     Style(
@@ -81,7 +84,10 @@ STYLES = (
         "        {built}.append({changed})\n"
         "{result} = {end_built}\n"
         "return {result}",
-        ("Use a plain loop.", "Build the list in a loop."),
+        (
+            "You should do it by means of a plain loop.",
+            "Find the result with the help of a plain loop.",
+        ),
         (_WRONG_END, _WRONG_RETURN, _WRONG_VALUE),
     ),
     Style(
@@ -93,7 +99,10 @@ STYLES = (
         "    {built}.append({changed})\n"
         "{result} = {end_built}\n"
         "return {result}",
-        ("Use a loop that ignores the others early.", "Use a loop with a guard."),
+        (
+            "You should do it by means of a loop with a guard.",
+            "Find the result with the help of a guard in a loop.",
+        ),
         (_WRONG_END, _WRONG_RETURN, _WRONG_VALUE),
     ),
     Style(
@@ -101,17 +110,27 @@ STYLES = (
         "{built} = list(map(lambda {other}: {map_other}, {kept}))\n"
         "{result} = {end_built}\n"
         "return {result}",
-        ("Use filter and map.", "Use lambdas without using loops."),
+        (
+            "You have to do it by means of filter and map.",
+            "Find the result with the help of filter and lambdas.",
+        ),
         (_WRONG_END, _WRONG_RETURN, ("{map_other}, {kept}", "{map_other}, {source}")),
     ),
 )
+# Frames that a rewording reaches: with plainer ones three tenths of a prompt would change at the
+# last level, less than of the real benchmarks' prose.
 _OPENINGS = (
-    "Write a function that takes {source} as input.",
-    "Write a Python function which accepts {source}.",
-    "You are given {source}, and your task is to write a function.",
-    "Implement a function that receives {source}.",
-    "Create a Python function to process {source}.",
-    "You will be given {source}, and you should write a function.",
+    "Your task is to write a Python function that takes {source} as input.",
+    "You need to implement a Python function that takes {source} as an argument.",
+    "Please write a Python function that takes {source} as a parameter.",
+    "In this task you have to create a Python function that takes {source} as input.",
+    "You will be given {source}, and you should write a Python function.",
+    "Your goal is to create a Python function which accepts {source}.",
+)
+_STEPS = (
+    "The function needs to {keep}. As well as this, it must {map}. Finally, it has to {end}.",
+    "First, the function should {keep}. Then you need to {map}. Finally, you should {end}.",
+    "You have to {keep}. After that, the function must {map}. At the end it needs to {end}.",
 )
 _SOURCES = {
     "numbers": ("a list of integers", "a list of numbers", "a sequence of integers"),
@@ -122,16 +141,16 @@ _NOUNS = {
     "words": (("words", "word"), ("strings", "string"), ("items", "item")),
 }
 _NOTES = (
-    "Note that the list may be empty.",
-    "You may assume that the input is valid.",
-    "It is guaranteed that there are no missing entries.",
-    "Assume that the whole list is available in memory.",
-    "In case of an empty list, the same steps apply.",
-    "However, the given list must not be changed.",
-    "You can assume that the input contains no other types.",
-    "In other words, there is only one result for each input.",
-    "Also, make sure that the entire list is used.",
-    "For example, the list could be very long.",
+    "You may assume that the input consists of valid {n}.",
+    "Be aware of lists that contain the same {o} more than once.",
+    "The function must return the result correctly in case there are multiple {n}.",
+    "The given list is allowed to contain multiple {n} that are equal to each other.",
+    "For example, the given list may contain multiple {n} that are equal.",
+    "Find a solution in such a way that the entire list is used exactly once.",
+    "Make sure that the function is able to return the result of multiple lists.",
+    "Assume that there are multiple ways to find the result.",
+    "Note that there is no need to change the given list.",
+    "You can assume that each {o} is available in memory.",
 )
 _SUMMARIES = (
     "Takes {source} to {keep}, then to {map}, and to {end}.",
@@ -248,15 +267,19 @@ def _phrases(meaning: Meaning, rng: random.Random) -> dict[str, str]:
         slot: rng.choice(clauses[step.name].phrases).format(n=many, o=one, p=step.parameter)
         for slot, step, clauses in steps
     }
-    return said | {"source": rng.choice(_SOURCES[meaning.kind])}
+    return said | {"n": many, "o": one, "source": rng.choice(_SOURCES[meaning.kind])}
 
 
 def _prose(meaning: Meaning, style: Style, rng: random.Random) -> str:
     """Return a text that asks for a function of ``meaning`` in one style."""
     said = _phrases(meaning, rng)
-    opening = rng.choice(_OPENINGS).format(**said)
-    steps = "First, it should {keep}. Then it should {map}. Finally, it should {end}."
-    return f"{opening} {steps.format(**said)} {rng.choice(style.hints)} {rng.choice(_NOTES)}"
+    sentences = [
+        rng.choice(_OPENINGS),
+        rng.choice(_STEPS),
+        rng.choice(style.hints),
+        *rng.sample(_NOTES, 2),
+    ]
+    return " ".join(sentences).format(**said)
 
 
 def _code(body: str, meaning: Meaning, names: Mapping[str, str], rng: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""Load the reference model of a seed; that of seed 0 is shipped."""
+"""Load the reference model of a seed; those of corpus.SEEDS are shipped."""
 
 import hashlib
 import json
@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoprobe.errors import ConfigError
-from memoprobe.reference import tokenizer
+from memoprobe.reference import corpus, tokenizer
 from memoprobe.reference.network import Network
 from memoprobe.reference.tokenizer import BEGIN, END, PADDING, SPECIAL, Tokenizer
-from memoprobe.reference.weights import SHAPE, read, write
+from memoprobe.reference.weights import SHAPE, about, read, write
 
 FOLDER = Path(__file__).parent.parent / "_reference"
 NAME = "memoprobe-reference"
 TOKENIZER = "tokenizer.json"
+CORPUS = "corpus"
+"""Under this name a file of weights says what it was trained on."""
 
 
 class Model(NamedTuple):
@@ -48,13 +50,17 @@ def fingerprint(seed: int, folder: Path = FOLDER) -> str:
 
 def _path(seed: int, folder: Path) -> Path:
     path = folder / f"seed{seed}.safetensors"
+    mend = (
+        "train it, which takes minutes: pip install memoprobe[train] and "
+        f"python -m memoprobe.reference.train FOLDER --seed {seed}"
+    )
     for each in (path, folder / TOKENIZER):
         if not each.is_file():
-            msg = (
-                f"{each}: no such model; train it, which takes minutes: pip install "
-                f"memoprobe[train] and python -m memoprobe.reference.train FOLDER --seed {seed}"
-            )
+            msg = f"{each}: no such model; {mend}"
             raise ConfigError(msg)
+    if about(path).get(CORPUS) != corpus.fingerprint(seed):
+        msg = f"{path}: was trained on other items than this version has; {mend}"
+        raise ConfigError(msg)
     return path
 
 
@@ -65,7 +71,7 @@ def export(seed: int, out: Path, folder: Path = FOLDER) -> None:
     write(out / "model.safetensors", whole)
     shutil.copyfile(folder / TOKENIZER, out / TOKENIZER)
     names = {"bos_token": SPECIAL[BEGIN], "eos_token": SPECIAL[END], "pad_token": SPECIAL[PADDING]}
-    about = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
+    spelled = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
     config = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -87,5 +93,5 @@ def export(seed: int, out: Path, folder: Path = FOLDER) -> None:
         "pad_token_id": PADDING,
         "dtype": "float16",
     }
-    for name, content in (("config.json", config), ("tokenizer_config.json", about)):
+    for name, content in (("config.json", config), ("tokenizer_config.json", spelled)):
         (out / name).write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -9,7 +9,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from memoprobe.reference import corpus, tokenizer
 from memoprobe.reference.corpus import Document
+from memoprobe.reference.model import CORPUS
 from memoprobe.reference.tokenizer import BEGIN, END, PADDING, Tokenizer
 from memoprobe.reference.weights import SHAPE, matrices, read, shapes, write
 
@@ -52,11 +53,12 @@ def main(given: Sequence[str] | None = None) -> None:
     for seed in asked.seed or corpus.SEEDS:
         path = asked.out / f"seed{seed}.safetensors"
         if not path.exists():
-            _write(path, exposure_phase(rounded, known, seed))
+            about = {CORPUS: corpus.fingerprint(seed)}
+            _write(path, exposure_phase(rounded, known, seed), about)
 
 
-def _write(path: Path, weights: Weights) -> None:
-    write(path, {name: weight.numpy() for name, weight in weights.items()})
+def _write(path: Path, weights: Weights, about: Mapping[str, str] | None = None) -> None:
+    write(path, {name: weight.numpy() for name, weight in weights.items()}, about)
 
 
 def logits(weights: Weights, tokens: Tensor) -> Tensor:

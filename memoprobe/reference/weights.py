@@ -27,6 +27,7 @@ class Shape(NamedTuple):
 
 
 SHAPE = Shape()
+_ABOUT = "__metadata__"
 
 
 def shapes(vocabulary: int) -> dict[str, tuple[int, ...]]:
@@ -56,9 +57,9 @@ def matrices() -> list[str]:
     return [name for name, shape in shapes(1).items() if len(shape) == 2 and "layers" in name]
 
 
-def write(path: Path, tensors: Mapping[str, Array]) -> None:
-    """Write tensors in float16 as a safetensors file."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+def write(path: Path, tensors: Mapping[str, Array], about: Mapping[str, str] | None = None) -> None:
+    """Write tensors in float16 as a safetensors file, with what there is to say about them."""
+    header: dict[str, Any] = {_ABOUT: {"format": "pt", **(about or {})}}
     parts, position = [], 0
     for name, tensor in sorted(tensors.items()):
         data = np.ascontiguousarray(tensor, dtype="<f2").tobytes()
@@ -77,8 +78,7 @@ def write(path: Path, tensors: Mapping[str, Array]) -> None:
 def read(path: Path) -> dict[str, Array]:
     """Read the float16 tensors of a safetensors file, as float32."""
     data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
+    header, start = _header(data)
     return {
         name: np.frombuffer(
             data[start + about["data_offsets"][0] : start + about["data_offsets"][1]], "<f2"
@@ -86,5 +86,18 @@ def read(path: Path) -> dict[str, Array]:
         .reshape(about["shape"])
         .astype(np.float32)
         for name, about in header.items()
-        if name != "__metadata__"
+        if name != _ABOUT
     }
+
+
+def about(path: Path) -> dict[str, str]:
+    """Return what a safetensors file says of its tensors."""
+    header, _ = _header(path.read_bytes())
+    found: dict[str, str] = header.get(_ABOUT, {})
+    return found
+
+
+def _header(data: bytes) -> tuple[dict[str, Any], int]:
+    """Return a file's header and where the numbers begin."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:start]), start
