@@ -78,6 +78,6 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
-    for name, page in PAGES.items():
+    for name, written in PAGES.items():
         (ROOT / name).parent.mkdir(exist_ok=True)
-        (ROOT / name).write_text(page(), encoding="utf-8")
+        (ROOT / name).write_text(written(), encoding="utf-8")

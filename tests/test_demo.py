@@ -1,5 +1,6 @@
 """Run the demo through the command, at full size: it must show what it says."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,30 @@ def test_controls_have_something_to_lose(shown):
     ((controls,),) = (tuple(row.values()) for row in rows(shown[0] / "demo.db", CONTROLS))
 
     assert controls > 0.05
+
+
+def test_the_worked_example_is_of_this_demo(shown):
+    """docs/statistics.md reads lines of the demo; machines differ by roundings of a draw or two."""
+    page = (Path(__file__).parents[1] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    example, printed = page.split("## A worked example")[1].split("```")[1], shown[1]
+    read = [line for line in example.splitlines() if line.startswith("demo_")]
+
+    assert len(read) == 5
+    for line in read:
+        title, values = words_and_figures(line)
+        (now,) = (
+            figures
+            for words, figures in map(words_and_figures, printed.splitlines())
+            if words == title
+        )
+        assert values == pytest.approx(now[: len(values)], abs=0.05)
+
+
+def words_and_figures(line):
+    """Return what a line of a table is about, and its numbers without the percentages."""
+    line = line.replace("\N{MINUS SIGN}", "-")
+    title = re.split(r"  +(?=-?\d)", line)[0].split()
+    return title, [float(n) for n in re.findall(r"(?<!\w)-?\d+(?:\.\d+)?(?![\d.%])", line)]
 
 
 def test_a_folder_that_cannot_be_made_is_told():

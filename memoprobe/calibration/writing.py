@@ -56,7 +56,8 @@ def run(
     for panel in drawing.panels(found):
         save(panel, drawings / panel.name)
     record.write(found, out / FIGURES)
-    (out / PAGE).write_text(page.render(found), encoding="utf-8")
+    # Of the figures as they are kept, so that page and file agree to the last digit.
+    (out / PAGE).write_text(page.render(record.read(out / FIGURES)), encoding="utf-8")
     _write_items(values, out / ITEMS)
     return Told(page.summary(found), record.as_json(found))
 
