@@ -211,6 +211,21 @@ def test_nothing_is_wider_than_the_screen(page, path, width, dark):
     assert abs(light[0] - light[1]) > 400
 
 
+@pytest.mark.parametrize(("width", "display"), [(1280, "table-cell"), (390, "none")])
+def test_a_phone_leaves_out_the_name_of_the_only_model(page, path, width, display):
+    """Tables of one model do not spend a third of a narrow screen on it."""
+    page.requests.clear()
+    page.open(path, width=width)
+    found = page.run("""[...document.querySelectorAll('table.sortable')].map((each) => [
+      new Set([...each.tBodies[0].rows].map((row) => row.cells[0].textContent)).size,
+      each.tHead.rows[0].cells[0].textContent.startsWith('Model'),
+      getComputedStyle(each.tHead.rows[0].cells[0]).display])""")
+
+    assert found
+    for n_names, of_models, shown in found:
+        assert shown == (display if of_models and n_names == 1 else "table-cell")
+
+
 def test_the_page_prints(page):
     """Printing opens what is folded, but for samples and what is exploratory."""
     printed = page.printed()

@@ -21,13 +21,13 @@ COLUMNS = (
     Column("benchmark", "Benchmark"),
     Column("perturbation", "Perturbation"),
     Column("detector", "Detector"),
-    Column("what", "What it measures"),
+    Column("auc", "AUC [95 %]", "interval"),
+    Column("found", "Found at 5 % false alarms", "share"),
     Column("n_items", "Items", "count"),
     Column("n_controls", "Controls", "count"),
     Column("items", "Mean of items", "number"),
     Column("controls", "Mean of controls", "number"),
-    Column("auc", "AUC [95 %]", "interval"),
-    Column("found", "Found at 5 % false alarms", "share"),
+    Column("what", "What it measures"),
 )
 
 
@@ -43,13 +43,13 @@ def table(data: ReportData) -> Table:
                 each.benchmark,
                 each.perturbation,
                 each.detector,
-                NAMES[each.detector],
+                None if each.auc is None else (each.auc, each.auc_low, each.auc_high),
+                each.found,
                 each.n_items,
                 each.n_controls,
                 each.items,
                 each.controls,
-                None if each.auc is None else (each.auc, each.auc_low, each.auc_high),
-                each.found,
+                NAMES[each.detector],
             ]
             for each in data.detections
         ],
