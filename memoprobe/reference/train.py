@@ -36,10 +36,11 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, choices=corpus.SEEDS, action="append")
     parser.add_argument("--documents", type=int, default=N_BASE, help="of the base phase")
-    parser.add_argument("--threads", type=int, help="of PyTorch; another number, other roundings")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="of PyTorch; the shipped models are of one"
+    )
     asked = parser.parse_args(given)
-    if asked.threads:
-        torch.set_num_threads(asked.threads)
+    torch.set_num_threads(asked.threads)  # another number, other roundings
     asked.out.mkdir(parents=True, exist_ok=True)
     names, base = asked.out / "tokenizer.json", asked.out / "base.safetensors"
     if not names.exists():
