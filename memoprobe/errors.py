@@ -5,6 +5,7 @@ MemoprobeError                          what a user or a server can cause; no tr
   - EndpointRefused                     the server refuses key, path or model
   - SandboxError                        no wall to run untrusted programs behind
 + WorkersLost                           processes that share the work keep dying: exit 75
++ Interrupted                           a signal ended the asking: exit 128 and its number
 + BenchmarkError                        a benchmark's data is missing or malformed: exit 2
 + PromptError                           a template and its values do not match: exit 2
 + StoreError                            the run database cannot be used: exit 2
@@ -51,6 +52,18 @@ class WorkersLost(MemoprobeError):
     """Report that processes that share the work die again and again; what is stored stays."""
 
     exit_code = 75
+
+
+class Interrupted(MemoprobeError):
+    """Report the signal that ended the asking early; what was answered is kept."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(signal)
+        self.signal = signal
+        self.exit_code = 128 + signal
+
+    def __str__(self) -> str:
+        return "stopped; the same command takes it up again"
 
 
 class BenchmarkError(MemoprobeError):
@@ -148,3 +161,14 @@ class UnknownField(RequestRejected):
 
 class UnusableReply(EndpointError):
     """Report a well-formed reply without anything to store."""
+
+
+def complete(signal: int | None, fault: MemoprobeError | None, failed: int) -> None:
+    """Raise unless the asking of the reference model ended with nothing left."""
+    if signal is not None:
+        raise Interrupted(signal)
+    if fault is not None:
+        raise fault
+    if failed:
+        msg = f"{failed} of the reference model's answers failed; the same command asks again"
+        raise MemoprobeError(msg)

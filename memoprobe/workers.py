@@ -8,9 +8,11 @@ given out again.
 import importlib.util
 import logging
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -189,5 +191,24 @@ def _shared(
         while some := list(islice(left, _LISTED * n)):
             yield from _held[0](calls(some))
         return
+    if pool.backend == "loky":
+        work = partial(_followed, os.getpid(), work)
     with parallel_config(pool.backend):
         yield from Parallel(n_jobs=n, return_as="generator", pre_dispatch=4 * n)(calls(left))
+
+
+def _followed(parent: int, work: Callable[..., Result], *job: object) -> Result:
+    """Do a job in a process that does not outlive ``parent``, even if that is killed."""
+    _follow(parent)
+    return work(*job)
+
+
+@cache
+def _follow(parent: int) -> None:
+    def wait() -> None:
+        never = threading.Event()
+        while os.getppid() == parent:
+            never.wait(1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

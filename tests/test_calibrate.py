@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,9 @@ from memoprobe.calibration.judging import (
     judge,
     threshold,
 )
+from memoprobe.errors import Interrupted
 from memoprobe.reference import corpus
+from memoprobe.reference.model import fingerprint
 from memoprobe.report.charts import svg
 from tests.docs import ROOT
 from tests.test_cli import memoprobe
@@ -158,6 +162,7 @@ def test_calibrate_asks_judges_and_writes(small):
         items = list(csv.DictReader(file))
     assert record.as_json(found) == printed
     assert Path("c", writing.PAGE).read_text(encoding="utf-8") == page.render(found)
+    assert "**A quick look**, at no more than 2 items" in page.render(found)
     assert {row.detector for row in found.judged} == set(DETECTORS)
     assert {(row.n, row.n_unseen) for row in found.judged} == {(2, 2)}
     assert {row["sample_id"] for row in items if row["copies"] == "64"} == {
@@ -195,11 +200,32 @@ def test_a_stopped_calibration_keeps_its_answers(small):
         if not progress.stopping:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(writing.Interrupted) as stopped:
+    with pytest.raises(Interrupted) as stopped:
         writing.run(Path("c"), None, [0], 2, stop)
 
     assert stopped.value.signal == signal.SIGINT
     assert list(Path("c").glob("seed0-*/run.db"))
+
+
+def test_several_models_are_stopped_together(tmp_path):
+    """A signal to the command alone ends its workers too, and is told."""
+    command = [sys.executable, "-m", "memoprobe", "calibrate", "--limit", "2", "--out", "c"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    first = running.stderr.readline()
+    running.terminate()
+    _, rest = running.communicate(timeout=120)
+
+    assert first.startswith(b"seed ")
+    assert running.returncode == 128 + signal.SIGTERM
+    assert b"memoprobe: stopped; the same command takes it up again" in rest
+
+
+def test_a_place_that_cannot_be_written_is_told(small):
+    """A file where a folder is to be is named, not a traceback."""
+    Path("c").mkdir()
+    Path("c", "seed0-" + fingerprint(0)).touch()
+
+    assert "cannot be written" in memoprobe("calibrate", "--seed", 0, "--out", "c", code=2)
 
 
 def test_models_that_are_not_there_are_told(tmp_path):

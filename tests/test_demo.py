@@ -1,10 +1,14 @@
 """Run the demo through the command, at full size: it must show what it says."""
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
 
+from memoprobe.pipeline import progress
+from memoprobe.store import open_store
 from tests.test_cli import memoprobe, rows
 
 MEMORIZATION = (
@@ -25,7 +29,8 @@ CONTROLS = (
 def shown(tmp_path_factory):
     """Return the folder of a demo that replaces an older one, and what it prints."""
     out = tmp_path_factory.mktemp("demo")
-    (out / "demo.db").write_text("what an earlier demo left")
+    with open_store(out / "demo.db", write=True) as store:
+        store.set_info({"of": "an earlier demo"})
     return out, memoprobe("demo", "--out", out)
 
 
@@ -87,6 +92,30 @@ def words_and_figures(line):
     line = line.replace("\N{MINUS SIGN}", "-")
     title = re.split(r"  +(?=-?\d)", line)[0].split()
     return title, [float(n) for n in re.findall(r"(?<!\w)-?\d+(?:\.\d+)?(?![\d.%])", line)]
+
+
+def test_only_a_database_that_nobody_writes_is_replaced():
+    """A demo neither takes the file from under another one nor removes what is not its own."""
+    Path("d").mkdir()
+    db = Path("d", "demo.db")
+    with open_store(db, write=True):
+        assert "is writing this database" in memoprobe("demo", "--out", "d", code=2)
+        assert db.exists()
+    db.write_text("a letter")
+    assert "demo.db" in memoprobe("demo", "--out", "d", code=2)
+    assert db.read_text() == "a letter"
+
+
+def test_a_stopped_demo_ends_with_the_signal(monkeypatch):
+    """Ctrl-C is told as such, and its exit code is the shell's."""
+
+    def stop(asked):
+        if not asked.stopping:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(progress, "shower", lambda _: stop)
+
+    assert "stopped" in memoprobe("demo", "--out", "d", code=130)
 
 
 def test_a_folder_that_cannot_be_made_is_told():

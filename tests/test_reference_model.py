@@ -152,6 +152,33 @@ def test_model_that_is_not_there_is_an_error(tmp_path):
         load(2, tmp_path)
 
 
+def damaged(whole):
+    """Yield how a file of weights may be damaged, with its bytes."""
+    size = int.from_bytes(whole[:8], "little")
+    yield "empty", b""
+    yield "of chance", bytes(range(256)) * 40
+    yield "cut in the header", whole[: size // 2]
+    yield "cut in the weights", whole[: len(whole) // 2]
+    yield "another name", whole.replace(b"model.norm.weight", b"model.norm.waight")
+    yield "another header", whole[:8] + b"[]".ljust(size) + whole[8 + size :]
+    yield "no numbers", whole[: 8 + size] + b"\xff" * (len(whole) - 8 - size)
+
+
+def test_damaged_files_are_told(tmp_path):
+    """Whatever is wrong with a file of a model, one message names it."""
+    seed, names = tmp_path / "seed0.safetensors", tmp_path / "tokenizer.json"
+    names.write_bytes((FOLDER / "tokenizer.json").read_bytes())
+    for how, content in damaged((FOLDER / "seed0.safetensors").read_bytes()):
+        seed.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"seed0\.safetensors: (is damaged|was trained on)"):
+            pytest.fail(f"{how}: {load(0, tmp_path)}")
+    seed.write_bytes((FOLDER / "seed0.safetensors").read_bytes())
+    for content in ("{", "{}", "[]"):
+        names.write_text(content)
+        with pytest.raises(ConfigError, match=r"tokenizer\.json: is damaged"):
+            load(0, tmp_path)
+
+
 # The network
 
 

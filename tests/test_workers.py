@@ -4,6 +4,9 @@ import importlib.util
 import math
 import os
 import signal
+import subprocess
+import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,6 +82,29 @@ def test_a_cluster_scores_as_this_machine_does(backend, tmp_path, monkeypatch):
             found.append([sorted(map(repr, map(tuple, store.query(q)))) for q in queries])
     assert all(found[0])
     assert found[0] == found[1]
+
+
+def test_workers_end_with_a_killed_parent():
+    """Nobody goes on to hold a database: the pipe that all write to is closed."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert parent.stdout.readline() == b"at work\n"
+    parent.kill()
+
+    assert parent.communicate(timeout=60)[0].replace(b"at work\n", b"") == b""
+
+
+_PARENT = """
+from memoprobe import workers
+from tests.test_workers import work_for_long
+list(workers.each(work_for_long, [(1,), (2,)], workers.Pool(jobs=2), workers.WORTH_IT))
+"""
+
+
+def work_for_long(_):
+    os.write(1, b"at work\n")
+    threading.Event().wait(600)
 
 
 def test_few_jobs_are_done_here():

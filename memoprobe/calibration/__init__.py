@@ -1,6 +1,8 @@
 """Show the probe what it should find: run it on models whose membership is known, and count."""
 
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +14,7 @@ from memoprobe.calibration.detectors import Value
 from memoprobe.calibration.judging import accuse, judge
 from memoprobe.calibration.record import Calibration
 from memoprobe.calibration.warm import Show
-from memoprobe.errors import ConfigError
+from memoprobe.errors import ConfigError, Interrupted
 from memoprobe.records import Task
 from memoprobe.reference import corpus
 from memoprobe.reference.corpus import Target
@@ -97,17 +99,34 @@ def calibrate(
     else:
         # The matrices are too small for two cores to share one; two models keep both busy.
         jobs = ((seed, asked[seed], out, None, folder) for seed in seeds)
-        probed = list(workers.each(probing.probe, jobs, workers.DEFAULT, workers.WORTH_IT))
+        with _stopped_by_signals():
+            probed = list(workers.each(probing.probe, jobs, workers.DEFAULT, workers.WORTH_IT))
     values = [value for each in probed for value in each.values]
     calibration = Calibration(
         version=__version__,
         models=models,
+        limit=limit,
         seconds=sum(each.seconds for each in probed),
         judged=judge(values),
         accused=accuse(values),
         levels=[level for each in probed for level in each.levels],
     )
     return Found(calibration, values)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Raise ``Interrupted`` where a signal would end the process: its workers end with it."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise Interrupted(number)
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _targets(seed: int, task: Task, extent: Extent, limit: int | None) -> list[Target]:

@@ -34,6 +34,10 @@ six levels, nine answers a level. Models: {models}.
 a detector points the wrong way. Intervals are 95 % intervals over items.
 """
 
+_QUICK = """\
+**A quick look**, at no more than {limit} items of each number of copies: its figures say little.
+"""
+
 _SHARES = """\
 ## False alarms
 
@@ -61,8 +65,9 @@ _LIMITS = """\
   intervals cover items, and no more.
 - The corpus and the training were settled by people who knew what was to be shown: copies late,
   names and spellings that no prompt tells. Detectors are many and none is corrected for it.
-- One copy is out of reach of everything here but, weakly, of likelihoods. A fall that is not there
-  acquits nobody: compare 64 copies with 16, and both with recall.
+- One copy is out of reach of everything here but of likelihoods, which tell some of it, most in
+  program repair. A fall that is not there acquits nobody: compare 64 copies with 16, and both with
+  recall.
 """
 
 
@@ -76,14 +81,19 @@ def render(found: Calibration) -> str:
             minutes=max(1, found.seconds / 60),
         )
     ]
+    if found.limit is not None:
+        parts.append(_QUICK.format(limit=found.limit))
     for task in dict.fromkeys(row.task for row in found.judged):
         own = [row for row in found.judged if row.task == task]
-        shown = [row for row in own if (row.detector, row.copies) == ("recall", COPIES)]
-        seen = _by_seed(str(row.n) for row in shown)
-        unseen = _by_seed(str(row.n_unseen) for row in shown)
+        counted = [row for row in own if row.detector == "recall"]
+        seen = "; ".join(
+            f"{_copies(n)}: {_by_seed(str(row.n) for row in counted if row.copies == n)}"
+            for n in sorted({row.copies for row in counted})
+        )
+        unseen = _by_seed(str(row.n_unseen) for row in counted if row.copies == COPIES)
         parts += [
             f"## {TITLES[task]}\n\n"
-            f"{seen} items seen {COPIES} times, {unseen} never seen, by seed.\n\n"
+            f"Items by seed: {seen}; never seen: {unseen}.\n\n"
             f"![AUC by copies](validity/auc-{task}.svg) "
             f"![Falloff by copies](validity/falloff-{task}.svg)\n",
             _by_copies(own),

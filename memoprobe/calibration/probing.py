@@ -11,8 +11,9 @@ from time import monotonic, process_time
 from typing import NamedTuple
 
 from memoprobe.calibration.detectors import DETECTORS, FILED, METRIC, Value
-from memoprobe.calibration.warm import MAX_TOKENS, Show, complete, peaked
+from memoprobe.calibration.warm import MAX_TOKENS, Show, peaked
 from memoprobe.engine import Progress
+from memoprobe.errors import complete
 from memoprobe.perturbations import DEFAULT
 from memoprobe.pipeline import asking, derive, progress, settings
 from memoprobe.records import Sample, Sampling, Sensitivity, Task
@@ -116,7 +117,7 @@ def probe(
 
 
 def _log(seed: int) -> Show:
-    told = monotonic()
+    told = monotonic() - progress.EVERY_S
 
     def log(asked: Progress) -> None:
         nonlocal told

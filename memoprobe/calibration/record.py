@@ -16,6 +16,7 @@ class Calibration:
 
     version: str  # of memoprobe
     models: Mapping[int, str]  # seed -> hash of the weights
+    limit: int | None  # of items of each number of copies, for a quick look
     seconds: float  # of processor time
     judged: Sequence[Judged]
     accused: Sequence[Accused]
@@ -30,6 +31,7 @@ def as_json(found: Calibration) -> dict[str, Any]:
     return {
         "version": found.version,
         "models": {str(seed): name for seed, name in found.models.items()},
+        "limit": found.limit,
         "seconds": round(found.seconds),
         **{name: [_rounded(asdict(row)) for row in getattr(found, name)] for name in _TABLES},
     }

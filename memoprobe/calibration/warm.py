@@ -9,7 +9,7 @@ from memoprobe.endpoints.client import Client
 from memoprobe.endpoints.flow import Flow
 from memoprobe.endpoints.pool import Pool
 from memoprobe.engine import Lane, Progress
-from memoprobe.errors import MemoprobeError
+from memoprobe.errors import complete
 from memoprobe.plan import Design
 from memoprobe.records import Failure, Request, Response, Sample, Sampling, Sensitivity, Variant
 from memoprobe.study import ModelSpec
@@ -19,25 +19,6 @@ WARM = Sampling(temperature=0.8, top_p=1.0, max_tokens=MAX_TOKENS)
 N_WARM = 10  # answers at WARM; CDD's authors draw 50
 
 Show = Callable[[Progress], None]
-
-
-class Interrupted(Exception):
-    """Carry the signal that ended the asking early; what was answered is kept."""
-
-    def __init__(self, signal: int) -> None:
-        super().__init__(signal)
-        self.signal = signal
-
-
-def complete(signal: int | None, fault: MemoprobeError | None, failed: int) -> None:
-    """Raise unless the asking ended with nothing left."""
-    if signal is not None:
-        raise Interrupted(signal)
-    if fault is not None:
-        raise fault
-    if failed:
-        msg = f"{failed} of the reference model's answers failed; the same command asks again"
-        raise MemoprobeError(msg)
 
 
 def peaked(

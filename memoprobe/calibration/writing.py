@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memoprobe.calibration import calibrate, drawing, page, record, seeds_in
 from memoprobe.calibration.detectors import Value
-from memoprobe.calibration.warm import Interrupted as Interrupted
+from memoprobe.calibration.record import Calibration
 from memoprobe.calibration.warm import Show
 from memoprobe.errors import ConfigError
 from memoprobe.reference.model import FOLDER
@@ -50,7 +50,16 @@ def run(
     if missing := [seed for seed in chosen if seed not in there]:
         msg = f"--seed {missing[0]}: {folder} has models of seeds {', '.join(map(str, there))} only"
         raise ConfigError(msg)
-    found, values = calibrate(out, chosen, show, folder, limit)
+    try:
+        found, values = calibrate(out, chosen, show, folder, limit)
+        _write(found, values, out)
+    except OSError as error:
+        msg = f"{error.filename or out}: cannot be written: {error.strerror}"
+        raise ConfigError(msg) from error
+    return Told(page.summary(found), record.as_json(found))
+
+
+def _write(found: Calibration, values: Sequence[Value], out: Path) -> None:
     drawings = (out / FIGURES).parent
     drawings.mkdir(exist_ok=True)
     for panel in drawing.panels(found):
@@ -59,7 +68,6 @@ def run(
     # Of the figures as they are kept, so that page and file agree to the last digit.
     (out / PAGE).write_text(page.render(record.read(out / FIGURES)), encoding="utf-8")
     _write_items(values, out / ITEMS)
-    return Told(page.summary(found), record.as_json(found))
 
 
 def _write_items(values: Sequence[Value], path: Path) -> None:

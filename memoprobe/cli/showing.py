@@ -52,11 +52,7 @@ def calibrate(
     """
     from memoprobe.calibration import writing  # SciPy and Altair take seconds to import
 
-    try:
-        found = writing.run(out, weights, seed, limit, progress.shower(sys.stderr))
-    except writing.Interrupted as stop:
-        typer.echo(f"stopped; kept in {out}, the same command goes on", err=True)
-        raise typer.Exit(128 + stop.signal) from None
+    found = writing.run(out, weights, seed, limit, progress.shower(sys.stderr))
     if sys.stderr.isatty():
         typer.echo(err=True)
     if as_json:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from memoprobe.engine import Progress
-from memoprobe.errors import ConfigError, MemoprobeError
+from memoprobe.errors import ConfigError, complete
 from memoprobe.pipeline import asking, derive, present
 from memoprobe.records import Sampling, Task
 from memoprobe.reference import corpus
@@ -54,24 +54,16 @@ def run(out: Path, seed: int, show: Callable[[Progress], None]) -> Iterator[str]
 
     Raises:
         MemoprobeError: The folder cannot be written, or the run cannot end.
+        Interrupted: A signal came.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        msg = f"{out}: cannot be used as a folder: {error.strerror}"
-        raise ConfigError(msg) from error
-    db = out / "demo.db"
-    for old in (db, Path(f"{db}-wal"), Path(f"{db}-shm")):
-        old.unlink(missing_ok=True)
+    db = _cleared(out)
     paths = _written(out, random.Random(seed))
     n_items = N_ITEMS * (2 * len(TASKS) + 1)
     yield INTRODUCTION.format(n=n_items, copies=COPIES)
     model = load(TRAINED)
     with serve(model) as url:
         asked = asking.ask(_study(model.name, url, paths, seed), db, retry_failed=False, show=show)
-    if asked.fault is not None or asked.signal is not None or asked.failed:
-        msg = f"the demo's run did not end: {asked.fault or 'interrupted'}"
-        raise MemoprobeError(msg)
+    complete(asked.signal, asked.fault, asked.failed)
     with open_store(db, write=True) as store:
         derive.score(store)
         data = present.report_data(store, "demo")
@@ -81,6 +73,22 @@ def run(out: Path, seed: int, show: Callable[[Progress], None]) -> Iterator[str]
     path = out / "report.html"
     present.write(path, page.render(data))
     yield f"The report, which opens without network: {path}"
+
+
+def _cleared(out: Path) -> Path:
+    """Return where the database goes, once an earlier demo's is removed."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{out}: cannot be used as a folder: {error.strerror}"
+        raise ConfigError(msg) from error
+    db = out / "demo.db"
+    if db.exists():
+        with open_store(db, write=True):
+            pass  # it is a run database, and nobody is writing it
+    for old in (db, Path(f"{db}-wal"), Path(f"{db}-shm")):
+        old.unlink(missing_ok=True)
+    return db
 
 
 def _written(out: Path, rng: random.Random) -> dict[Path, Task]:

@@ -7,6 +7,11 @@ from memoprobe.errors import ConfigError, StoreError
 from memoprobe.pipeline import settings
 from memoprobe.store import Store, merging, open_store, opening
 
+_OTHER_STUDY = (
+    "its run had other settings than the parts before it; merge only parts of one study, so run it"
+    " again with their settings"
+)
+
 
 def merge(sources: Sequence[Path], out: Path) -> None:
     """Write a database with the facts of all sources.
@@ -42,6 +47,6 @@ def _add(store: Store, source: Path) -> None:
         if first is not None and here is not None and first != here:
             msg = f"{source}: its run began with {here} answers, the others' with {first}"
             raise StoreError(msg)
-        settings.settle(store, wanted)
+        settings.settle(store, wanted, differs=f"{source}: {_OTHER_STUDY}")
     merging.add(store, source)
     store.set_info({key: value for key, value in info.items() if key not in store.info()})

@@ -105,11 +105,21 @@ def _perturbation(study: Study, group: list[Sample]) -> str:
     return ", ".join(map(fingerprint, sorted(names))) or str(study.perturbation)
 
 
-def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
+_ANOTHER_STUDY = (
+    "the study differs from the one that made it; use another --db, or the old settings"
+)
+
+
+def settle(store: Store, wanted: dict[str, Any], *, differs: str | None = None) -> dict[str, Any]:
     """Return the settings under which the run goes on: the stored ones, extended.
 
     Models, benchmarks and prompts may be added, answers and repeats raised; anything
     else that differs would mix answers to different questions.
+
+    Args:
+        store: The run database.
+        wanted: The settings.
+        differs: How a message on differences begins; None speaks of the database and a run.
 
     Raises:
         StoreError: The study differs; the message names every difference.
@@ -128,8 +138,7 @@ def settle(store: Store, wanted: dict[str, Any]) -> dict[str, Any]:
         }
         if lines := list(_differences(stored, wanted)):
             listed = "\n".join(f"  {line}" for line in lines)
-            mend = "use another --db, or the old settings"
-            msg = f"{store.path}: the study differs from the one that made it; {mend}:\n{listed}"
+            msg = f"{differs or f'{store.path}: {_ANOTHER_STUDY}'}:\n{listed}"
             raise StoreError(msg)
     store.set_info({"settings": merged, "memoprobe_version": __version__})
     return merged

@@ -3,14 +3,18 @@
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from memoprobe.errors import ConfigError
 from memoprobe.reference import corpus, tokenizer
 from memoprobe.reference.network import Network
 from memoprobe.reference.tokenizer import BEGIN, END, PADDING, SPECIAL, Tokenizer
-from memoprobe.reference.weights import SHAPE, about, read, write
+from memoprobe.reference.weights import SHAPE, about, read, shapes, write
 
 FOLDER = Path(__file__).parent.parent / "_reference"
 NAME = "memoprobe-reference"
@@ -31,10 +35,20 @@ def load(seed: int, folder: Path = FOLDER) -> Model:
     """Return the model that has seen the members of ``seed``, one of corpus.SEEDS.
 
     Raises:
-        ConfigError: The folder has no model of that seed.
+        ConfigError: The folder has no model of that seed, or a damaged one.
     """
     path = _path(seed, folder)
-    return Model(f"{NAME}-{seed}", Network(read(path)), tokenizer.load(folder / TOKENIZER))
+    with _damage_told(folder / TOKENIZER):
+        known = tokenizer.load(folder / TOKENIZER)
+    with _damage_told(path):
+        weights = read(path)
+        if {name: weight.shape for name, weight in weights.items()} != shapes(len(known)):
+            msg = "its tensors are not those of this model and tokenizer"
+            raise ValueError(msg)
+        if not all(np.isfinite(weight).all() for weight in weights.values()):
+            msg = "not all of its values are numbers"
+            raise ValueError(msg)
+    return Model(f"{NAME}-{seed}", Network(weights), known)
 
 
 def fingerprint(seed: int, folder: Path = FOLDER) -> str:
@@ -51,17 +65,29 @@ def fingerprint(seed: int, folder: Path = FOLDER) -> str:
 def _path(seed: int, folder: Path) -> Path:
     path = folder / f"seed{seed}.safetensors"
     mend = (
-        "train it, which takes minutes: pip install memoprobe[train] and "
+        'train it, which takes minutes: pip install "memoprobe[train]" and '
         f"python -m memoprobe.reference.train FOLDER --seed {seed}"
     )
     for each in (path, folder / TOKENIZER):
         if not each.is_file():
             msg = f"{each}: no such model; {mend}"
             raise ConfigError(msg)
-    if about(path).get(CORPUS) != corpus.fingerprint(seed):
+    with _damage_told(path):
+        trained_on = about(path).get(CORPUS)
+    if trained_on != corpus.fingerprint(seed):
         msg = f"{path}: was trained on other items than this version has; {mend}"
         raise ConfigError(msg)
     return path
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Turn what reading a damaged file may raise into one message."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        msg = f"{path}: is damaged; copy it again, or train it again ({error})"
+        raise ConfigError(msg) from error
 
 
 def export(seed: int, out: Path, folder: Path = FOLDER) -> None:
