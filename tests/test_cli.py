@@ -540,8 +540,12 @@ def test_contradictions_are_not_merged(repairs):
         repairs.write_text(repairs.read_text().replace("offset", "shift"), encoding="utf-8")
         run(fake, repairs, "--limit", 1, db="four.db")
 
-    for db, words in (("two", "two answers to one slot"), ("three", "three.db: its run had other settings"),
-                      ("four", "two versions of one sample")):  # fmt: skip
+    told = {
+        "two": "two answers to one slot",
+        "three": "three.db: its run had other settings",
+        "four": "two versions of one sample",
+    }
+    for db, words in told.items():
         assert words in memoprobe("merge", "one.db", f"{db}.db", "-o", f"x{db}.db", code=2)
         assert not Path(f"x{db}.db").exists()
 
