@@ -233,6 +233,7 @@ def test_models_that_are_not_there_are_told(tmp_path):
     Path("file").touch()
 
     assert "seed0.safetensors" in memoprobe("calibrate", "--weights", tmp_path, code=2)
+    assert "file: is no folder" in memoprobe("calibrate", "--weights", "file", code=2)
     assert "--seed 7" in memoprobe("calibrate", "--seed", 7, code=2)
     assert "file/c" in memoprobe("calibrate", "--out", "file/c", code=2)
 

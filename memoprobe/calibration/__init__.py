@@ -52,8 +52,9 @@ def seeds_in(folder: Path = FOLDER) -> list[int]:
     found = [seed for seed in corpus.SEEDS if (folder / f"seed{seed}.safetensors").is_file()]
     if not found:
         names = ", ".join(f"seed{seed}.safetensors" for seed in corpus.SEEDS)
+        state = f"holds none of {names}" if folder.is_dir() else "is no folder"
         msg = (
-            f"{folder}: holds none of {names}; give a folder that `python -m "
+            f"{folder}: {state}; give a folder that `python -m "
             "memoprobe.reference.train FOLDER` has filled"
         )
         raise ConfigError(msg)

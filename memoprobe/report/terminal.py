@@ -53,7 +53,9 @@ def text(data: ReportData) -> str:
         if found.get(model):
             blocks.append(_said(found[model]))
     if any(is_flagged(row.truncated, "truncated") for row in mine):
-        blocks.append("! 2 % or more of the answers were cut off at max_tokens")
+        blocks.append(
+            "! 2 % or more of the answers were cut off; a higher max_tokens takes another --db"
+        )
     if others:
         blocks.append(f"(scored too, see the report: {', '.join(map(visible, others))})")
     return "\n\n".join(blocks)
