@@ -10,6 +10,7 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from memoprobe.reference.decoding import Order, draw
 from memoprobe.reference.model import Model, load
@@ -405,3 +406,11 @@ def test_server_ends_with_its_context(model):
 
     with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 5):
         pass
+
+
+def test_one_thread_makes_a_product(model):
+    """Small products do not wait for a second core, which another process may have."""
+    with serve(model):
+        threads = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    assert threads == {1}

@@ -15,6 +15,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from memoprobe.reference import asking, replying
 from memoprobe.reference.asking import Asked, Fields, Refusal
 from memoprobe.reference.decoding import Decoder, Job
@@ -66,7 +68,10 @@ def serve(model: Model, port: int = 0) -> Iterator[str]:
     server.worker.start()
     listener.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        # The matrices are small: threads that share one mostly wait for each other, and where
+        # another process has a core, four times as long.
+        with threadpool_limits(1, user_api="blas"):
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
     finally:
         server.shutdown()
         server.server_close()
